@@ -1,0 +1,56 @@
+# shellcheck shell=bash
+#
+# isolate.sh: run a command so that nothing of it survives its end.
+#
+# The command gets mount, process and IPC namespaces of its own: when it ends,
+# or the shell that started it is killed, the kernel ends every process and
+# drops every mount and SysV segment in them.  A test server that was left
+# behind by a crash cannot outlive its run.
+
+# isolate ROOT TMP COMMAND...: as root, in the file system below ROOT ("/" for
+# this machine's own); elsewhere than in "/", the folder TMP is its /tmp.
+isolate()
+{
+	setpriv --pdeathsig KILL \
+		unshare --mount --pid --ipc --fork --kill-child \
+		bash "$CPROBE_LIB/namespace-init.sh" "$@"
+}
+
+# For users without root: the same by a user namespace, where the kernel lets
+# them have one.
+isolate_unprivileged()
+{
+	setpriv --pdeathsig KILL \
+		unshare --user --map-current-user --mount --pid --ipc \
+		--fork --kill-child \
+		bash "$CPROBE_LIB/namespace-init.sh" "$@"
+}
+
+# isolate_local TMP COMMAND...: on this machine's own file system, as well as
+# this user can.
+isolate_local()
+{
+	local tmp=$1
+
+	shift
+	if am_root; then
+		isolate / "$tmp" "$@"
+	elif isolate_unprivileged / "$tmp" true 2>/dev/null; then
+		isolate_unprivileged / "$tmp" "$@"
+	else
+		"$@"
+	fi
+}
+
+# remove_scratch DIR: what runs in a namespace may take a moment to die after
+# it was killed, and may still write.
+remove_scratch()
+{
+	local try
+
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		rm -rf "$1" 2>/dev/null && return 0
+		sleep "0.$try"
+	done
+	warn "could not remove $1"
+}
