@@ -5,7 +5,8 @@
 # Sourced, never run.  Separate from the stages so that each stage file holds
 # nothing but its stage.
 
-CPROBE_STARTED=$SECONDS
+# A script that is started by another shows the time since that one started.
+SECONDS=${CPROBE_ELAPSED:-0}
 CPROBE_CLEANUPS=()
 CPROBE_TIMINGS=()
 
@@ -35,10 +36,13 @@ clock()
 stage()
 {
 	say ""
-	say "== [$(clock $((SECONDS - CPROBE_STARTED)))] $*"
+	say "== [$(clock "$SECONDS")] $*"
 }
 
 # timed NAME COMMAND...: run a command and note how long it took.
+#
+# In the command `set -e` has no effect, as always on the left of a "||": a
+# stage checks what it calls.
 timed()
 {
 	local name=$1 begun=$SECONDS rc=0
@@ -59,7 +63,7 @@ print_timings()
 	for line in "${CPROBE_TIMINGS[@]}"; do
 		say "  $line"
 	done
-	say "  $(clock $((SECONDS - CPROBE_STARTED)))  in all"
+	say "  $(clock "$SECONDS")  in all"
 }
 
 # on_exit COMMAND...: run when the script ends, however it ends (other than by
@@ -104,8 +108,7 @@ copy_tree()
 {
 	mkdir -p "$2"
 	tar -C "$1" -cf - --exclude-vcs --exclude='*.o' --exclude='*.so' \
-		--exclude='*.bc' --exclude=tmp_check --exclude=tmp_check_iso \
-		--exclude=results --exclude=output_iso --exclude=log \
-		--exclude=regression.out --exclude=regression.diffs . |
+		--exclude='*.bc' --exclude='tmp_check*' --exclude=results \
+		--exclude=output_iso --exclude='regression.*' . |
 		tar -C "$2" -xf - --no-same-owner
 }

@@ -77,7 +77,7 @@ test_in_chroot()
 	chmod 1777 "$work"
 	run_child isolate "$CPROBE_CHROOT_DIR/$major/root" "$work" \
 		bash /tmp/tree/scripts/lib/run-major.sh /tmp/tree /tmp/run \
-		"$CPROBE_STAGES" "$major" || true
+		"$CPROBE_STAGES" "$major" "$SECONDS" || true
 	exec {lock}<&-
 }
 
@@ -85,7 +85,7 @@ test_locally()
 {
 	run_child isolate_local "$CPROBE_WORK/$1" \
 		bash "$CPROBE_LIB/run-major.sh" "$CPROBE_TREE" \
-		"$CPROBE_WORK/$1/run" "$CPROBE_STAGES" "$1" || true
+		"$CPROBE_WORK/$1/run" "$CPROBE_STAGES" "$1" "$SECONDS" || true
 }
 
 # note SUITE OUTCOME TEXT: a result of this script's own.
@@ -128,7 +128,7 @@ test_major()
 	if [ ! -f "$run/finished" ]; then
 		note "$major" failed "PostgreSQL $major: the run broke off"
 	fi
-	CPROBE_TIMINGS+=("$(clock $((SECONDS - begun)))  PostgreSQL $major, all stages")
+	CPROBE_TIMINGS+=("$(clock $((SECONDS - begun)))  PostgreSQL $major")
 	if [ -f "$run/timings" ]; then
 		mapfile -t -O "${#CPROBE_TIMINGS[@]}" CPROBE_TIMINGS <"$run/timings"
 	fi

@@ -1,11 +1,12 @@
 #!/bin/bash
 #
-# run-major.sh TREE WORK STAGES MAJOR: build and test the tree with a PostgreSQL
+# run-major.sh TREE WORK STAGES MAJOR ELAPSED: build and test the tree with a PostgreSQL
 # that is installed here, on this machine or in a chroot.
 #
 # Started by scripts/test in namespaces of its own, see isolate.sh; everything
 # it makes is below WORK, and the results are in WORK/results.  STAGES is a
-# list with commas, of build, unit, regress, tap.
+# list with commas, of build, unit, regress, tap; ELAPSED the seconds since
+# scripts/test started.
 #
 # shellcheck disable=SC2034 # variables that only the parts use
 set -euo pipefail
@@ -14,6 +15,7 @@ CPROBE_TREE=$1
 CPROBE_WORK=$2
 CPROBE_STAGES=$3
 CPROBE_MAJOR=$4
+CPROBE_ELAPSED=$5
 CPROBE_RESULTS=$CPROBE_WORK/results
 CPROBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -45,7 +47,7 @@ wants()
 run_stage()
 {
 	stage "PostgreSQL $CPROBE_MAJOR: $1"
-	timed "PostgreSQL $CPROBE_MAJOR: $1" "$2"
+	timed "  $1" "$2"
 }
 
 run_stages()

@@ -34,10 +34,11 @@ run_unit()
 	check "unit" "building the unit tests ($name)" \
 		build_unit "$top/test/unit" "$cc" || return 0
 	for program in "$top"/test/unit/*_test.c; do
-		programs+=("${program%.c}")
+		program=${program##*/}
+		programs+=("./${program%.c}")
 	done
 	CPROBE_TAP_ENV=(ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1)
-	run_tap unit "${programs[@]}" || true
+	(cd "$top/test/unit" && run_tap unit "${programs[@]}") || true
 }
 
 unit_stage()
