@@ -39,4 +39,5 @@ if [ -n "${CPROBE_BIND:-}" ]; then
 fi
 start chroot "$root" /usr/bin/env -i \
 	PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-	DEBIAN_FRONTEND=noninteractive TERM="${TERM:-dumb}" "$@"
+	DEBIAN_FRONTEND=noninteractive TERM="${TERM:-dumb}" \
+	CPROBE_TEST_SECONDS="${CPROBE_TEST_SECONDS:-600}" "$@"

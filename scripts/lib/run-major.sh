@@ -77,6 +77,8 @@ main()
 		die "PostgreSQL $CPROBE_MAJOR is not installed here"
 	mkdir -p "$CPROBE_WORK/tmp"
 	: >"$CPROBE_RESULTS"
+	# The tester may not be able to read the checkout.
+	cp "$CPROBE_LIB/run-tap.pl" "$CPROBE_WORK/"
 	copy_server "$pg_config" "$CPROBE_WORK/server"
 	give_to_tester "$CPROBE_WORK"
 	"$pg_config" --version >"$CPROBE_WORK/version"

@@ -6,7 +6,8 @@
 #
 # Like prove, but every assertion is counted into the file RESULTS (format: see
 # result.sh), and a program that hangs is ended after SECONDS.  A program that
-# dies, or breaks its plan, without a failed assertion counts as one failure.
+# dies, breaks its plan or has none, without a failed assertion, counts as one
+# failure.
 # Exit code 1 when anything failed.
 
 use strict;
@@ -44,12 +45,16 @@ foreach my $program (@programs)
 	my $passed = scalar($parser->passed) - $skipped;
 	(my $name = $program) =~ s{^.*/}{};
 
-	if (defined $parser->skip_all)
+	if ($parser->has_problems)
+	{
+		$failed ||= 1;
+	}
+	elsif ($parser->skip_all && $parser->skip_all ne '(no reason given)')
 	{
 		$skipped = 1;
 		print "  skipped $name: ", $parser->skip_all, "\n";
 	}
-	elsif (!$failed && ($parser->has_problems || $passed + $skipped == 0))
+	elsif ($passed + $skipped == 0)
 	{
 		$failed = 1;
 	}

@@ -8,13 +8,20 @@
 # Seconds that one program, or one run of pg_regress, may take.
 CPROBE_TEST_SECONDS=${CPROBE_TEST_SECONDS:-600}
 
+# run_tap STAGE PROGRAM...: false when anything failed.  The runner says 1 when
+# it has recorded failures; anything else means that it could not do its work.
 run_tap()
 {
-	local stage=$1
+	local stage=$1 rc=0
 
 	shift
-	as_tester "${CPROBE_TAP_ENV[@]}" perl "$CPROBE_LIB/run-tap.pl" \
-		"$stage" "$CPROBE_TEST_SECONDS" "$CPROBE_RESULTS" "$@" </dev/null
+	as_tester "${CPROBE_TAP_ENV[@]}" perl "$CPROBE_WORK/run-tap.pl" \
+		"$stage" "$CPROBE_TEST_SECONDS" "$CPROBE_RESULTS" "$@" \
+		</dev/null || rc=$?
+	if [ "$rc" -gt 1 ]; then
+		record "$stage" failed "the runner of TAP programs ($rc)"
+	fi
+	return "$rc"
 }
 
 # build_unit DIR CC: the programs of test/unit, in a copy.
@@ -76,33 +83,46 @@ record_regress()
 # the kinds of test that this is not about taken out of the Makefile.
 run_installcheck()
 {
-	local stage=$1 dir=$CPROBE_WORK/build-gcc rc=0 failed
-	local log=$CPROBE_WORK/$1.log
+	local stage=$1 dir=$CPROBE_WORK/build-gcc log=$CPROBE_WORK/$1.log rc=0
 
 	shift
+	touch "$CPROBE_WORK/installcheck.begin"
 	as_tester timeout --kill-after=30 "$CPROBE_TEST_SECONDS" \
 		make -C "$dir" --no-print-directory PG_CONFIG="$CPROBE_PG_CONFIG" \
 		with_llvm=no "$@" installcheck >"$log" 2>&1 </dev/null || rc=$?
 	record_regress "$stage" <"$log"
-	[ "$rc" -ne 0 ] || return 0
-
-	failed=$(awk -F '\t' -v s="$stage" '$1 == s { n += $3 } END { print n + 0 }' \
-		"$CPROBE_RESULTS")
-	[ "$failed" -gt 0 ] || record "$stage" failed "make installcheck ($rc)"
-	show_log "$log" 40
-	show_found "$dir" regression.diffs 300
-	show_found "$dir" initdb.log 20
-	show_found "$dir" postmaster.log 40
+	if ! grep -q "^$stage"$'\t' "$CPROBE_RESULTS"; then
+		record "$stage" failed "make installcheck ran no test ($rc)"
+		show_log "$log" 60
+	elif [ "$rc" -ne 0 ] && [ "$(count_failed "$stage")" -eq 0 ]; then
+		record "$stage" failed "make installcheck ($rc)"
+		show_log "$log" 60
+	fi
+	if [ "$rc" -ne 0 ]; then
+		show_new "$dir" regression.diffs 300 || true
+		show_new "$dir" postmaster.log 40 || show_new "$dir" initdb.log 20 ||
+			true
+	fi
 }
 
-# show_found DIR NAME LINES
-show_found()
+count_failed()
 {
-	local file
+	awk -F '\t' -v stage="$1" '
+		$1 == stage { n += $3 } END { print n + 0 }' "$CPROBE_RESULTS"
+}
 
-	while read -r file; do
+# show_new DIR NAME LINES: logs of that name that the last run_installcheck
+# wrote; false when there are none.
+show_new()
+{
+	local file files
+
+	mapfile -t files < <(find "$1" -name "$2" -size +0 \
+		-newer "$CPROBE_WORK/installcheck.begin")
+	for file in "${files[@]}"; do
 		show_log "$file" "$3"
-	done < <(find "$1" -name "$2" -size +0 2>/dev/null)
+	done
+	[ ${#files[@]} -gt 0 ]
 }
 
 regress_stage()
@@ -160,7 +180,7 @@ show_tap_logs()
 	while read -r program; do
 		for log in "$1/tmp_check/log/regress_log_${program%.pl}" \
 			"$1/tmp_check/log/${program%.pl}"_*.log; do
-			[ -f "$log" ] && show_log "$log" 60
+			show_log "$log" 40
 		done
 	done < <(awk -F '\t' '$1 == "tap" && $3 > 0 { print $5 }' "$CPROBE_RESULTS")
 }
