@@ -1,0 +1,131 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  Every difference between PostgreSQL majors that this project meets.
+ *
+ * Separate so that no other file tests PG_VERSION_NUM: the rest of the code
+ * is written against the newest signature, and older servers are adapted
+ * here.  Each block says what changed and when.  Majors 15, 17, 18 and 19 are
+ * built and tested; 16 goes by the same branches as its neighbours.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CPROBE_COMPAT_H
+#define CPROBE_COMPAT_H
+
+#include "miscadmin.h"
+#if PG_VERSION_NUM >= 160000
+#include "nodes/queryjumble.h"	/* EnableQueryId; 15: utils/queryjumble.h */
+#else
+#include "utils/queryjumble.h"
+#endif
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/backend_status.h"
+
+#if PG_VERSION_NUM < 150000
+#error "contention_probe needs PostgreSQL 15 or newer"
+#endif
+
+/*
+ * 17: process numbers replaced backend ids and PGPROC.pgprocno, and the
+ * status array is indexed by them.  Before, auxiliary processes stood behind
+ * the backends, one entry for each of their types.
+ */
+#if PG_VERSION_NUM >= 170000
+#include "storage/procnumber.h"
+#define CPROBE_MY_PROC_NUMBER() ((int) MyProcNumber)
+#define CPROBE_ACTIVITY_SLOTS() ((int) (MaxBackends + NUM_AUXILIARY_PROCS))
+#define CPROBE_MY_ACTIVITY_INDEX() ((int) MyProcNumber)
+#else
+#define CPROBE_MY_PROC_NUMBER() ((int) MyProc->pgprocno)
+#define CPROBE_ACTIVITY_SLOTS() ((int) (MaxBackends + NUM_AUXPROCTYPES))
+#define CPROBE_MY_ACTIVITY_INDEX() \
+	(MyBackendId != InvalidBackendId ? MyBackendId - 1 : \
+	 (int) (MaxBackends + MyAuxProcType))
+#endif
+
+/* 17: BACKEND_NUM_TYPES appeared; before, the logger was the last type. */
+#if PG_VERSION_NUM >= 170000
+#define CPROBE_SERVER_BACKEND_TYPES BACKEND_NUM_TYPES
+#else
+#define CPROBE_SERVER_BACKEND_TYPES (B_LOGGER + 1)
+#endif
+
+/*
+ * 17: extensions can name their wait events, up to 128 of them
+ * (WAIT_EVENT_CUSTOM_HASH_MAX_SIZE, private to wait_event.c); asking for the
+ * name of one that does not exist is an error, so their number is not probed.
+ * Before, the class Extension had the one event.
+ */
+#if PG_VERSION_NUM >= 170000
+#define CPROBE_CUSTOM_EVENTS 129
+#else
+#define CPROBE_CUSTOM_EVENTS 1
+#endif
+
+/*
+ * The wait class of buffers: BufferPin until 18, with one event (15 has the
+ * same name for every id, so it is not counted); in 19 content locks are
+ * waits of this class, Buffer, as well.
+ */
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_WAIT_BUFFER PG_WAIT_BUFFER
+#define CPROBE_BUFFER_EVENTS() cprobe_event_names_count(PG_WAIT_BUFFER)
+#elif PG_VERSION_NUM >= 170000
+#define CPROBE_WAIT_BUFFER PG_WAIT_BUFFERPIN
+#define CPROBE_BUFFER_EVENTS() cprobe_event_names_count(PG_WAIT_BUFFERPIN)
+#else
+#define CPROBE_WAIT_BUFFER PG_WAIT_BUFFER_PIN
+#define CPROBE_BUFFER_EVENTS() 1
+#endif
+
+/* 17: the names of wait events became those shown to users. */
+#if PG_VERSION_NUM >= 170000
+#define CPROBE_WAL_SENDER_IDLE_EVENT WAIT_EVENT_WAL_SENDER_WAIT_FOR_WAL
+#else
+#define CPROBE_WAL_SENDER_IDLE_EVENT WAIT_EVENT_WAL_SENDER_WAIT_WAL
+#endif
+
+/* 17: extensions name their wait events. */
+#if PG_VERSION_NUM >= 170000
+#define CPROBE_NEW_WAIT_EVENT(name) WaitEventExtensionNew(name)
+#else
+#define CPROBE_NEW_WAIT_EVENT(name) PG_WAIT_EXTENSION
+#endif
+
+/* 18: ExecutorRun lost its execute_once argument. */
+#if PG_VERSION_NUM >= 180000
+#define CPROBE_EXECUTOR_RUN_ARGS \
+	QueryDesc *query_desc, ScanDirection direction, uint64 count
+#define CPROBE_EXECUTOR_RUN_PASS query_desc, direction, count
+#else
+#define CPROBE_EXECUTOR_RUN_ARGS \
+	QueryDesc *query_desc, ScanDirection direction, uint64 count, \
+	bool execute_once
+#define CPROBE_EXECUTOR_RUN_PASS query_desc, direction, count, execute_once
+#endif
+
+/* 19: the planner hook is told about EXPLAIN. */
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_PLANNER_ARGS \
+	Query *parse, const char *query_string, int cursor_options, \
+	ParamListInfo bound_params, struct ExplainState *es
+#define CPROBE_PLANNER_PASS \
+	parse, query_string, cursor_options, bound_params, es
+#else
+#define CPROBE_PLANNER_ARGS \
+	Query *parse, const char *query_string, int cursor_options, \
+	ParamListInfo bound_params
+#define CPROBE_PLANNER_PASS parse, query_string, cursor_options, bound_params
+#endif
+
+/* 18: a module can tell its name and version (pg_get_loaded_modules). */
+#if PG_VERSION_NUM >= 180000
+#define CPROBE_MODULE_MAGIC \
+	PG_MODULE_MAGIC_EXT(.name = "contention_probe", .version = "0.1")
+#else
+#define CPROBE_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
+#endif							/* CPROBE_COMPAT_H */

@@ -1,0 +1,175 @@
+/*-------------------------------------------------------------------------
+ *
+ * contention_probe.c
+ *	  Loading: settings, shared memory, hooks, and the sampler.
+ *
+ * Separate from everything it starts.  The map of the source:
+ *
+ *	  compat.h		differences between PostgreSQL majors
+ *	  patch/		changing a program's call tables; knows no PostgreSQL
+ *	  store/		lock-free shared structures; knows no hooks
+ *	  machine/		clock and hardware
+ *	  probe/		the shared region, hooks, measuring and reading waits
+ *	  sampler/		the background worker
+ *	  sql/			the functions behind the views
+ *
+ * Includes go down this list in reverse order only.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/shmem.h"
+#include "utils/guc.h"
+
+#include "compat.h"
+#include "probe/libc_hooks.h"
+#include "probe/query.h"
+#include "probe/region.h"
+#include "probe/wait.h"
+#include "sampler/sampler.h"
+#include "sql/settings.h"
+
+CPROBE_MODULE_MAGIC;
+
+#define CPROBE_MAX_QUERIES_DEFAULT 5000
+#define CPROBE_MAX_QUERIES_MIN 16
+#define CPROBE_MAX_QUERIES_MAX 1000000
+
+#define CPROBE_HISTORY_SIZE_DEFAULT 20000
+#define CPROBE_HISTORY_SIZE_MIN 100
+#define CPROBE_HISTORY_SIZE_MAX 10000000
+
+PGDLLEXPORT void _PG_init(void);
+
+int			cprobe_instrument = CPROBE_INSTRUMENT_WAITS;
+static int	cprobe_max_queries = CPROBE_MAX_QUERIES_DEFAULT;
+static int	cprobe_history_size = CPROBE_HISTORY_SIZE_DEFAULT;
+
+static const struct config_enum_entry cprobe_instrument_options[] = {
+	{"none", CPROBE_INSTRUMENT_NONE, false},
+	{"waits", CPROBE_INSTRUMENT_WAITS, false},
+	{"full", CPROBE_INSTRUMENT_FULL, false},
+	{NULL, 0, false}
+};
+
+static shmem_request_hook_type prev_shmem_request_hook = NULL;
+static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
+
+static CprobeRegionLimits
+cprobe_limits(void)
+{
+	CprobeRegionLimits limits = {
+		.max_queries = cprobe_max_queries,
+		.history_rows = cprobe_history_size,
+	};
+
+	return limits;
+}
+
+static void
+cprobe_shmem_request(void)
+{
+	CprobeRegionLimits limits = cprobe_limits();
+
+	if (prev_shmem_request_hook)
+		prev_shmem_request_hook();
+	RequestAddinShmemSpace(cprobe_region_size(&limits));
+}
+
+static void
+cprobe_shmem_startup(void)
+{
+	CprobeRegionLimits limits = cprobe_limits();
+
+	if (prev_shmem_startup_hook)
+		prev_shmem_startup_hook();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	cprobe_region_create(&limits);
+	LWLockRelease(AddinShmemInitLock);
+}
+
+static void
+cprobe_define_startup_settings(void)
+{
+	DefineCustomEnumVariable("contention_probe.instrument",
+							 "What is hooked: nothing (sampling only), waits, or all code paths.",
+							 NULL,
+							 &cprobe_instrument,
+							 CPROBE_INSTRUMENT_WAITS,
+							 cprobe_instrument_options,
+							 PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.max_queries",
+							"Statements (database, user, query id) whose waits are kept apart.",
+							"Waits of further statements are counted in status.dropped_queries.",
+							&cprobe_max_queries,
+							CPROBE_MAX_QUERIES_DEFAULT,
+							CPROBE_MAX_QUERIES_MIN, CPROBE_MAX_QUERIES_MAX,
+							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.history_size",
+							"Rows kept in the view history.",
+							NULL,
+							&cprobe_history_size,
+							CPROBE_HISTORY_SIZE_DEFAULT,
+							CPROBE_HISTORY_SIZE_MIN, CPROBE_HISTORY_SIZE_MAX,
+							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+}
+
+static void
+cprobe_define_running_settings(void)
+{
+	DefineCustomBoolVariable("contention_probe.enabled",
+							 "Measures waits, and samples.",
+							 "In a session: whether its own waits are measured.",
+							 &cprobe_enabled,
+							 true,
+							 PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.sample_interval",
+							"Time between two looks of the sampler at all processes.",
+							NULL,
+							&cprobe_sample_interval_ms,
+							CPROBE_SAMPLE_INTERVAL_DEFAULT_MS,
+							CPROBE_SAMPLE_INTERVAL_MIN_MS,
+							CPROBE_SAMPLE_INTERVAL_MAX_MS,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.history_interval",
+							"Time between two entries of a busy process in the view history.",
+							"Rounded up to a whole number of sample intervals.",
+							&cprobe_history_interval_ms,
+							CPROBE_HISTORY_INTERVAL_DEFAULT_MS,
+							CPROBE_HISTORY_INTERVAL_MIN_MS,
+							CPROBE_HISTORY_INTERVAL_MAX_MS,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+	MarkGUCPrefixReserved("contention_probe");
+}
+
+/*
+ * Without preload there is no shared memory and nothing to set: the functions
+ * then say what to do.
+ */
+void
+_PG_init(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+
+	cprobe_define_startup_settings();
+	cprobe_define_running_settings();
+
+	prev_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = cprobe_shmem_request;
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = cprobe_shmem_startup;
+
+	if (cprobe_instrument != CPROBE_INSTRUMENT_NONE)
+	{
+		cprobe_query_install_hooks();
+		cprobe_libc_hooks_install();
+	}
+	cprobe_sampler_register();
+}

@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ *
+ * hooks.h
+ *	  The list of every hook, and what became of each.
+ *
+ * Separate because the hooks live in several files while the view "hooks"
+ * and the counters in a slot need one numbering.
+ *
+ * The table is private to a process, filled in by the postmaster before any
+ * fork and immutable afterwards.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CPROBE_HOOKS_H
+#define CPROBE_HOOKS_H
+
+#include "patch/got.h"
+
+/* Order of rows in the view "hooks"; counters in slots are indexed by it. */
+typedef enum CprobeHookId
+{
+	CPROBE_HOOK_SEM_WAIT,
+	CPROBE_HOOK_EPOLL_WAIT,
+	CPROBE_HOOK_POLL,
+	CPROBE_HOOK_SELECT,
+	CPROBE_HOOK_NANOSLEEP,
+	CPROBE_HOOK_READ,
+	CPROBE_HOOK_PREAD,
+	CPROBE_HOOK_PREADV,
+	CPROBE_HOOK_WRITE,
+	CPROBE_HOOK_PWRITE,
+	CPROBE_HOOK_PWRITEV,
+	CPROBE_HOOK_FSYNC,
+	CPROBE_HOOK_FDATASYNC,
+	CPROBE_HOOK_FTRUNCATE,
+	CPROBE_HOOK_POSIX_FALLOCATE,
+	CPROBE_HOOK_POSIX_FADVISE,
+	CPROBE_HOOK_SYNC_FILE_RANGE,
+	CPROBE_HOOK_COPY_FILE_RANGE,
+	CPROBE_HOOK_SYSTEM,
+	CPROBE_HOOK_IO_URING_WAIT,
+	CPROBE_HOOK_EXECUTOR_RUN,
+	CPROBE_HOOK_EXECUTOR_FINISH,
+	CPROBE_HOOK_PROCESS_UTILITY,
+	CPROBE_HOOK_PLANNER,
+	CPROBE_HOOK_COUNT
+}			CprobeHookId;
+
+typedef enum CprobeHookState
+{
+	CPROBE_HOOK_OFF,			/* not asked for at this level */
+	CPROBE_HOOK_ACTIVE,
+	CPROBE_HOOK_MISSING,		/* the server does not have the symbol */
+	CPROBE_HOOK_REFUSED			/* could not be set; see reason */
+}			CprobeHookState;
+
+typedef struct CprobeHook
+{
+	const char *name;			/* what the hook is for */
+	const char *symbol;			/* what it is set on */
+	const char *mechanism;		/* got, callback, detour or executor */
+	CprobeHookState state;
+	char		reason[CPROBE_GOT_REASON_BYTES];	/* empty when active */
+}			CprobeHook;
+
+/* Where the code of a hook reports what became of it. Postmaster only. */
+extern void cprobe_hook_set_state(CprobeHookId id, CprobeHookState state,
+								  const char *reason);
+
+extern const CprobeHook *cprobe_hook_get(CprobeHookId id);
+
+#endif							/* CPROBE_HOOKS_H */

@@ -1,0 +1,160 @@
+/*-------------------------------------------------------------------------
+ *
+ * region.h
+ *	  The shared region: its layout, its size and the way to its parts.
+ *
+ * Separate because everything else refers to it, and nothing here knows how
+ * a wait is measured or shown.
+ *
+ * One block of shared memory without absolute pointers: a header, then parts
+ * at offsets that the header holds.
+ *
+ *	   header | slots | departed | departed hits | histograms | queries |
+ *	   query events | profile | history | backend type names
+ *
+ * Sizes follow from the server's own numbers at its start.  Memory is handed
+ * out zeroed by the server and the slots are not touched at start: a slot's
+ * pages are first touched by a process that uses it, and so lie on that
+ * process's NUMA node.
+ *
+ * Reset protocol.  Counters belong to an epoch.  Parts that have many writers
+ * (departed, histograms) exist twice, used by epoch parity.  A reset clears
+ * the half of the coming epoch, stores its time, then publishes the epoch.  A
+ * slot belongs to its owner alone: the owner sees at its next wait that the
+ * epoch is over, and clears its own counters.  Readers pass over slots of an
+ * older epoch.  Counter maps take the epoch in each entry.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CPROBE_REGION_H
+#define CPROBE_REGION_H
+
+#include "datatype/timestamp.h"
+#include "port/atomics.h"
+
+#include "compat.h"
+#include "probe/hooks.h"
+#include "store/counter_map.h"
+#include "store/event_index.h"
+#include "store/histogram.h"
+#include "store/history_ring.h"
+
+#define CPROBE_SHARED_NAME "contention_probe"
+
+/* Histograms are kept in this many copies, by process number, to spread. */
+#define CPROBE_HISTOGRAM_SHARDS 8
+
+/*
+ * Backend types: the server's, one for parallel workers, then the interned
+ * names of background worker types (sampler only).
+ */
+#define CPROBE_TYPE_PARALLEL_WORKER CPROBE_SERVER_BACKEND_TYPES
+#define CPROBE_TYPES (CPROBE_SERVER_BACKEND_TYPES + 1)
+#define CPROBE_TYPE_FIRST_NAMED 64
+#define CPROBE_TYPE_NAMES 64
+#define CPROBE_TYPE_NAME_BYTES 96
+
+StaticAssertDecl(CPROBE_TYPES <= CPROBE_TYPE_FIRST_NAMED,
+				 "codes of named backend types start above the server's");
+
+/* Completed waits of one event; in slots and in the departed sums. */
+typedef struct CprobeSharedWaits
+{
+	pg_atomic_uint64 waits;		/* completed waits */
+	pg_atomic_uint64 time_ns;	/* their total duration, ns */
+}			CprobeSharedWaits;
+
+/* Written by the sampler alone; read without locks, each field by itself. */
+typedef struct CprobeSharedSampler
+{
+	pg_atomic_uint32 pid;		/* 0 = not running */
+	pg_atomic_uint64 ticks;		/* samples taken since the reset */
+	pg_atomic_uint64 missed_ticks;	/* samples that came too late to take */
+	pg_atomic_uint64 cpu_ns;	/* CPU time used for them, ns */
+	pg_atomic_uint64 dropped_names; /* worker types without a name left */
+	pg_atomic_uint64 hook_cost_ps;	/* calibrated cost of timing one wait,
+									 * picoseconds; 0 = not yet known */
+}			CprobeSharedSampler;
+
+typedef struct CprobeSharedRegion
+{
+	/* Immutable after startup. */
+	Size		total_bytes;
+	uint32		slot_count;		/* one for each process number */
+	Size		slot_bytes;		/* distance between slots */
+	Size		slots_offset;
+	Size		departed_offset;
+	Size		departed_hits_offset;
+	Size		histograms_offset;
+	Size		queries_offset;
+	Size		query_events_offset;
+	Size		profile_offset;
+	Size		history_offset;
+	Size		type_names_offset;
+	CprobeSharedEventIndex events;
+
+	/*
+	 * The reset: see the protocol above.  epoch starts at 1.  reset_at_ns is
+	 * on the clock of clock.h and is stored before the epoch: a wait that
+	 * began earlier counts with the part behind it only.
+	 */
+	pg_atomic_uint32 epoch;
+	pg_atomic_uint32 reset_pid; /* who is resetting, 0 = nobody */
+	pg_atomic_uint64 reset_at_ns;
+	pg_atomic_uint64 stats_since;	/* TimestampTz of the same moment */
+
+	CprobeSharedSampler sampler;
+
+	/* interned names in use; the sampler's */
+	pg_atomic_uint32 type_name_count;
+}			CprobeSharedRegion;
+
+/* The region, or NULL when the library was not preloaded. */
+extern PGDLLEXPORT CprobeSharedRegion * cprobe_region;
+
+/* Limits given by GUCs, needed for sizing. */
+typedef struct CprobeRegionLimits
+{
+	int			max_queries;
+	int			history_rows;
+}			CprobeRegionLimits;
+
+/* Bytes to request from the server. May throw (sizes that overflow). */
+extern Size cprobe_region_size(const CprobeRegionLimits * limits);
+
+/*
+ * Create the region, or find the one that exists, and set cprobe_region.
+ * Postmaster, at startup, once. May throw.
+ */
+extern void cprobe_region_create(const CprobeRegionLimits * limits);
+
+/* Throw the error that users of preloaded extensions know, if not preloaded. */
+extern void cprobe_region_require(void);
+
+/* Parts. The index must be in range; no checks. */
+extern CprobeSharedWaits * cprobe_region_departed(uint32 epoch, uint32 type);
+extern pg_atomic_uint64 * cprobe_region_departed_hits(uint32 epoch);
+extern CprobeSharedHistogram * cprobe_region_histogram(uint32 epoch,
+													   uint32 shard,
+													   uint32 event);
+extern CprobeSharedMap * cprobe_region_queries(void);
+extern CprobeSharedMap * cprobe_region_query_events(void);
+extern CprobeSharedMap * cprobe_region_profile(void);
+extern CprobeSharedRing * cprobe_region_history(void);
+
+/* Name of a backend type code, for display. */
+extern const char *cprobe_region_type_name(uint32 type);
+
+/*
+ * Code of a background worker's type name. The sampler only; a name that
+ * finds no place is "background worker", and the drop is counted.
+ */
+extern uint32 cprobe_region_intern_type(const char *name);
+
+static inline uint32
+cprobe_region_epoch(void)
+{
+	return pg_atomic_read_u32(&cprobe_region->epoch);
+}
+
+#endif							/* CPROBE_REGION_H */

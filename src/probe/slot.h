@@ -1,0 +1,121 @@
+/*-------------------------------------------------------------------------
+ *
+ * slot.h
+ *	  One process's place in the shared region: who it is, what it waits for
+ *	  now, and its completed waits.
+ *
+ * Separate because the protocol of a slot's ownership is independent of what
+ * is counted in it.
+ *
+ * Ownership.  Slot n belongs to the process whose PGPROC has number n, from
+ * its first wait until another process has its first wait under that number.
+ * Nothing happens when a process leaves: its counts stay in the slot.  The
+ * next owner adds them to the sums of the departed, then takes the slot.  So
+ * no exit callback is needed, the last waits of a process are not lost, and
+ * totals = departed + all slots, whoever is alive.
+ *
+ * Change count.  The owner makes it odd before and even after it changes
+ * identity or epoch, folds or clears.  Counters of completed waits grow
+ * outside of it: single writer, plain 64-bit loads and stores.
+ *
+ * Caveat: a reader may see a wait counted whose time is not yet added (two
+ * stores).  That is off by one wait for some nanoseconds, and not worth a
+ * barrier in the hook.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CPROBE_SLOT_H
+#define CPROBE_SLOT_H
+
+#include "probe/region.h"
+
+typedef struct CprobeSharedSlot
+{
+	/* First cache line: what samplers look at. */
+	pg_atomic_uint32 changecount;	/* see above; 0 = never used */
+	uint32		epoch;			/* of the counters; guarded by changecount */
+	int32		pid;			/* guarded by changecount, as the next ones */
+	uint32		type;			/* backend type code */
+
+	/*
+	 * Current wait.  The owner fills the fields while wait_sequence is even,
+	 * then makes it odd behind a write barrier: waiting.  At the end it makes
+	 * it even.  A reader takes the fields if the sequence is odd and the same
+	 * before and behind them.
+	 */
+	pg_atomic_uint32 wait_sequence;
+	uint32		wait_info;		/* the server's 32-bit wait event */
+	uint64		wait_since_ns;	/* clock.h */
+	uint64		wait_query_id;	/* innermost statement, 0 = none known */
+	Oid			wait_user_id;
+	bool		wait_idle;
+
+	/* Identity, guarded by changecount. */
+	Oid			database_id;
+	Oid			role_id;		/* the session's user */
+	TimestampTz start_time;
+	char		worker_type[CPROBE_TYPE_NAME_BYTES];	/* background workers */
+
+	/* timed calls by hook; the owner's */
+	pg_atomic_uint64 hits[CPROBE_HOOK_COUNT];
+
+	/* completed waits, by event number; the owner's */
+	CprobeSharedWaits waits[FLEXIBLE_ARRAY_MEMBER];
+}			CprobeSharedSlot;
+
+StaticAssertDecl(offsetof(CprobeSharedSlot, wait_idle) < PG_CACHE_LINE_SIZE,
+				 "what samplers look at fits into one cache line");
+
+/* Slot of a process number, in range. */
+static inline CprobeSharedSlot *
+cprobe_slot_get(uint32 number)
+{
+	return (CprobeSharedSlot *) ((char *) cprobe_region +
+								 cprobe_region->slots_offset +
+								 number * cprobe_region->slot_bytes);
+}
+
+/* Bytes of a slot for that many events, a multiple of the cache line. */
+extern Size cprobe_slot_size(uint32 event_count);
+
+/*
+ * The calling process's slot, taken over if this is its first wait; NULL in a
+ * process without PGPROC.  Hook context.  Cost: a few loads; once per process
+ * the fold, some microseconds.
+ */
+extern CprobeSharedSlot * cprobe_slot_mine(void);
+
+/* Number of the calling process's slot; only after cprobe_slot_mine. */
+extern uint32 cprobe_slot_my_number(void);
+
+/* Clear the calling process's counters if a reset happened. Hook context. */
+extern void cprobe_slot_renew(CprobeSharedSlot * slot, uint32 epoch);
+
+/* Database and user became known or changed. Hook context. */
+extern void cprobe_slot_identify(CprobeSharedSlot * slot);
+
+/* Before changing guarded fields, and after. Hook context. */
+static inline void
+cprobe_slot_begin_change(CprobeSharedSlot * slot)
+{
+	pg_atomic_write_u32(&slot->changecount,
+						pg_atomic_read_u32(&slot->changecount) + 1);
+	pg_write_barrier();
+}
+
+static inline void
+cprobe_slot_end_change(CprobeSharedSlot * slot)
+{
+	pg_write_barrier();
+	pg_atomic_write_u32(&slot->changecount,
+						pg_atomic_read_u32(&slot->changecount) + 1);
+}
+
+/* Single-writer counter: the owner only. */
+static inline void
+cprobe_counter_add(pg_atomic_uint64 * counter, uint64 amount)
+{
+	pg_atomic_write_u64(counter, pg_atomic_read_u64(counter) + amount);
+}
+
+#endif							/* CPROBE_SLOT_H */

@@ -1,0 +1,292 @@
+/*-------------------------------------------------------------------------
+ *
+ * wait.c
+ *	  Measuring one wait and adding it to the accounts.
+ *
+ * Separate: see wait.h.
+ *
+ * Rules for everything here: no allocation, no ereport, no lock, no system
+ * call, no unbounded loop; errno kept; only this process's slot and bounded
+ * atomics are written.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+
+#include "machine/clock.h"
+#include "probe/query.h"
+#include "probe/slot.h"
+#include "probe/wait.h"
+
+bool		cprobe_enabled = true;
+bool		cprobe_wait_is_open = false;
+
+/* The wait that this process is in, or the last one. */
+typedef struct CprobeWait
+{
+	bool		busy;			/* between start and end, in the call */
+	void	   *frame;			/* of the hook: identifies the loop */
+	uint32		info;
+	uint32		event;			/* event number */
+	uint64		since_ns;
+	uint64		returned_ns;	/* when the last call of the loop returned */
+	uint64		query_id;
+	Oid			user_id;
+}			CprobeWait;
+
+static CprobeWait cprobe_wait;
+
+/* The query account that the last wait went to: the next is often the same. */
+typedef struct CprobeQueryAccount
+{
+	uint32		epoch;			/* 0 = nothing cached */
+	uint64		key[3];			/* database and user, query, event */
+	pg_atomic_uint64 *values;
+}			CprobeQueryAccount;
+
+static CprobeQueryAccount cprobe_query_account;
+
+/* Is the process idle, that is, waiting for something to do? */
+static bool
+cprobe_wait_is_idle(uint32 info)
+{
+	switch (info & 0xFF000000)
+	{
+		case PG_WAIT_ACTIVITY:
+			return true;
+		case PG_WAIT_CLIENT:
+			if (info == CPROBE_WAL_SENDER_IDLE_EVENT)
+				return true;
+			return info == WAIT_EVENT_CLIENT_READ && cprobe_query_client_idle();
+		case PG_WAIT_EXTENSION:
+			/* The main loop of a background worker. */
+			return MyBackendType == B_BG_WORKER && !IsTransactionState();
+		default:
+			return false;
+	}
+}
+
+/* Show the wait to readers: see the protocol in slot.h. */
+static void
+cprobe_wait_publish(CprobeSharedSlot * slot, bool idle)
+{
+	slot->wait_info = cprobe_wait.info;
+	slot->wait_since_ns = cprobe_wait.since_ns;
+	slot->wait_query_id = cprobe_wait.query_id;
+	slot->wait_user_id = cprobe_wait.user_id;
+	slot->wait_idle = idle;
+	pg_write_barrier();
+	pg_atomic_write_u32(&slot->wait_sequence,
+						pg_atomic_read_u32(&slot->wait_sequence) | 1);
+}
+
+static void
+cprobe_wait_retract(CprobeSharedSlot * slot)
+{
+	pg_atomic_write_u32(&slot->wait_sequence,
+						(pg_atomic_read_u32(&slot->wait_sequence) | 1) + 1);
+}
+
+/*
+ * The counters of (database, user, query, event), through the cache.  First
+ * the query must have a place among max_queries, then the pair.
+ */
+static pg_atomic_uint64 *
+cprobe_wait_query_values(uint32 epoch, const uint64 * key)
+{
+	CprobeQueryAccount *account = &cprobe_query_account;
+
+	if (account->epoch == epoch &&
+		memcmp(account->key, key, sizeof(account->key)) == 0)
+		return account->values;
+	account->epoch = 0;
+	if (cprobe_map_claim(cprobe_region_queries(), epoch, key) == NULL)
+	{
+		cprobe_map_drop(cprobe_region_queries());
+		return NULL;
+	}
+	account->values = cprobe_map_claim(cprobe_region_query_events(), epoch,
+									   key);
+	if (account->values == NULL)
+	{
+		cprobe_map_drop(cprobe_region_query_events());
+		return NULL;
+	}
+	memcpy(account->key, key, sizeof(account->key));
+	account->epoch = epoch;
+	return account->values;
+}
+
+static void
+cprobe_wait_credit_query(const CprobeSharedSlot * slot, uint64 duration_ns)
+{
+	pg_atomic_uint64 *values;
+	uint64		key[3] = {
+		((uint64) slot->database_id << 32) | cprobe_wait.user_id,
+		cprobe_wait.query_id,
+		cprobe_wait.event,
+	};
+
+	values = cprobe_wait_query_values(slot->epoch, key);
+	if (values == NULL)
+		return;
+	pg_atomic_fetch_add_u64(&values[0], 1);
+	pg_atomic_fetch_add_u64(&values[1], duration_ns);
+}
+
+/* The histogram that this process's waits of the current event go to. */
+static inline CprobeSharedHistogram *
+cprobe_wait_histogram(uint32 epoch)
+{
+	return cprobe_region_histogram(epoch,
+								   cprobe_slot_my_number() % CPROBE_HISTOGRAM_SHARDS,
+								   cprobe_wait.event);
+}
+
+/* Add the wait, which ended at end_ns, to all accounts. */
+static inline void
+cprobe_wait_account(CprobeSharedSlot * slot, CprobeSharedHistogram * histogram,
+					uint64 end_ns)
+{
+	uint64		begin_ns;
+	uint64		duration_ns;
+
+	/* Of a wait that began before the reset only the rest counts. */
+	begin_ns = Max(cprobe_wait.since_ns,
+				   pg_atomic_read_u64(&cprobe_region->reset_at_ns));
+	duration_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
+
+	cprobe_counter_add(&slot->waits[cprobe_wait.event].waits, 1);
+	cprobe_counter_add(&slot->waits[cprobe_wait.event].time_ns, duration_ns);
+	cprobe_histogram_add(histogram, duration_ns);
+	if (cprobe_wait.query_id != 0)
+		cprobe_wait_credit_query(slot, duration_ns);
+	cprobe_wait_retract(slot);
+}
+
+/* The loop ended at end_ns. */
+static void
+cprobe_wait_close(CprobeSharedSlot * slot, uint64 end_ns)
+{
+	uint32		epoch = cprobe_region_epoch();
+
+	cprobe_wait_is_open = false;
+	if (unlikely(slot->epoch != epoch))
+		cprobe_slot_renew(slot, epoch);
+	cprobe_wait_account(slot, cprobe_wait_histogram(epoch), end_ns);
+}
+
+void
+cprobe_wait_close_stale(void)
+{
+	CprobeSharedSlot *slot = cprobe_slot_mine();
+
+	if (slot == NULL || cprobe_wait.busy)
+		return;
+	cprobe_wait_close(slot, cprobe_wait.returned_ns);
+}
+
+/* Database, user or kind of the process changed since the last wait? */
+static bool
+cprobe_wait_identity_is_new(const CprobeSharedSlot * slot)
+{
+	return slot->database_id != MyDatabaseId ||
+		slot->role_id != MyProc->roleId ||
+		(slot->type != (uint32) MyBackendType &&
+		 slot->type != CPROBE_TYPE_PARALLEL_WORKER);
+}
+
+/* A new loop begins now. */
+static void
+cprobe_wait_open(CprobeSharedSlot * slot, uint32 info, void *frame)
+{
+	int			security_context;
+	bool		idle = cprobe_wait_is_idle(info);
+
+	if (unlikely(cprobe_wait_identity_is_new(slot)))
+		cprobe_slot_identify(slot);
+	cprobe_wait.frame = frame;
+	cprobe_wait.info = info;
+	cprobe_wait.event = cprobe_event_index_number(&cprobe_region->events,
+												  info, idle);
+	cprobe_wait.query_id = idle ? 0 : cprobe_query_current();
+	GetUserIdAndSecContext(&cprobe_wait.user_id, &security_context);
+	cprobe_wait.since_ns = cprobe_clock_now_ns();
+	cprobe_wait_publish(slot, idle);
+	cprobe_wait_is_open = true;
+}
+
+bool
+cprobe_wait_start(CprobeHookId hook, uint32 info, void *frame)
+{
+	CprobeSharedSlot *slot;
+
+	/*
+	 * A signal handler that runs inside a timed call makes calls of its own:
+	 * they belong to the wait that is being timed.  If the stack is higher
+	 * than that call's frame, it was left by a long jump and is over.
+	 */
+	if (unlikely(cprobe_wait.busy) && (char *) frame < (char *) cprobe_wait.frame)
+		return false;
+	slot = cprobe_slot_mine();
+	if (slot == NULL)
+		return false;
+	cprobe_wait.busy = true;
+	if (unlikely(cprobe_wait_is_open) &&
+		(cprobe_wait.info != info || cprobe_wait.frame != frame))
+		cprobe_wait_close(slot, cprobe_wait.returned_ns);
+	if (!cprobe_wait_is_open)
+		cprobe_wait_open(slot, info, frame);
+	cprobe_counter_add(&slot->hits[hook], 1);
+	return true;
+}
+
+void
+cprobe_wait_end(bool unfinished)
+{
+	CprobeSharedSlot *slot = cprobe_slot_mine();
+
+	cprobe_wait.returned_ns = cprobe_clock_now_ns();
+	if (slot != NULL && !unfinished)
+		cprobe_wait_close(slot, cprobe_wait.returned_ns);
+	cprobe_wait.busy = false;
+}
+
+/* One wait without the sleep, on private memory. */
+static void
+cprobe_wait_rehearse(CprobeSharedSlot * slot, CprobeSharedHistogram * histogram)
+{
+	int			saved_errno = errno;
+
+	cprobe_wait_open(slot, PG_WAIT_EXTENSION, __builtin_frame_address(0));
+	cprobe_counter_add(&slot->hits[CPROBE_HOOK_SEM_WAIT], 1);
+	cprobe_wait_is_open = false;
+	cprobe_wait_account(slot, histogram, cprobe_clock_now_ns());
+	errno = saved_errno;
+}
+
+uint64
+cprobe_wait_calibrate_ps(void)
+{
+	enum
+	{
+		ROUNDS = 8, WAITS = 1000
+	};
+	uint64		best_ns = PG_UINT64_MAX;
+	CprobeSharedSlot *slot = palloc0(cprobe_region->slot_bytes);
+	CprobeSharedHistogram *histogram = palloc0(sizeof(*histogram));
+
+	for (int round = 0; round < ROUNDS; round++)
+	{
+		uint64		start_ns = cprobe_clock_now_ns();
+
+		for (int i = 0; i < WAITS; i++)
+			cprobe_wait_rehearse(slot, histogram);
+		best_ns = Min(best_ns, cprobe_clock_now_ns() - start_ns);
+	}
+	pfree(histogram);
+	pfree(slot);
+	return best_ns * 1000 / WAITS;
+}

@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ *
+ * wait.h
+ *	  Measuring one wait: begin, end, and the account that it goes to.
+ *
+ * Separate from the hooks on library calls, which only tell when a call
+ * begins, when it returns, and whether the wait goes on.
+ *
+ * A wait is one sleep loop as the server sees it.  A call that returned early
+ * (a signal, or a wake-up that was meant for something else) leaves the wait
+ * open; the next call from the same place with the same event continues it.
+ * If there is no such call, the loop had ended when the last call returned,
+ * and the wait is closed with that time at the process's next hook.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CPROBE_WAIT_H
+#define CPROBE_WAIT_H
+
+#include "utils/wait_event.h"
+
+#include "probe/hooks.h"
+
+/* GUC contention_probe.enabled */
+extern bool cprobe_enabled;
+
+/* A wait is open between two calls of its loop. */
+extern bool cprobe_wait_is_open;
+
+/*
+ * A hooked call is about to sleep under the wait event info, which is not 0.
+ * frame is the hook's frame address and tells apart loops.  False: do not
+ * time this call, and do not call cprobe_wait_end.
+ *
+ * Hook context: any process, critical sections, signal handlers.  Cost: about
+ * 60 ns, of which the clock is 25.  errno is kept.
+ */
+extern bool cprobe_wait_start(CprobeHookId hook, uint32 info, void *frame);
+
+/*
+ * The call returned.  unfinished: the server will go on waiting.  Cost: about
+ * 80 ns.  errno is kept.
+ */
+extern void cprobe_wait_end(bool unfinished);
+
+/* Close a wait that is open but whose loop has ended. Hook context. */
+extern void cprobe_wait_close_stale(void);
+
+/*
+ * Does the call that a hook sees belong to a wait?  Calls outside of a wait
+ * event pass with a load and two branches.
+ */
+static inline bool
+cprobe_wait_begin(CprobeHookId hook, void *frame)
+{
+	uint32		info = *(volatile uint32 *) my_wait_event_info;
+
+	if (unlikely(cprobe_wait_is_open) && (info == 0 || !cprobe_enabled))
+		cprobe_wait_close_stale();
+	if (likely(info == 0) || !cprobe_enabled)
+		return false;
+	return cprobe_wait_start(hook, info, frame);
+}
+
+/*
+ * Cost of timing one wait, in picoseconds: the hook's own work, done many
+ * times over on private memory, fastest of several rounds.  Not for hooks:
+ * allocates, takes about a millisecond.  The caller must have a PGPROC.
+ */
+extern uint64 cprobe_wait_calibrate_ps(void);
+
+#endif							/* CPROBE_WAIT_H */

@@ -1,0 +1,199 @@
+/*-------------------------------------------------------------------------
+ *
+ * sampler.c
+ *	  Life and clock of the sampling background worker.
+ *
+ * Separate: see sampler.h.
+ *
+ * The worker connects to no database; it needs the connection only to have a
+ * status entry, which leads it to those of the others.  It starts as soon as
+ * the server is consistent, on a standby as on a primary.  It ends with exit
+ * code 1, so that the postmaster starts it again after a kill.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+
+#include "machine/clock.h"
+#include "probe/region.h"
+#include "probe/wait.h"
+#include "sampler/sampler.h"
+#include "sampler/tick.h"
+
+#define CPROBE_SAMPLER_RESTART_S 1
+#define CPROBE_NS_PER_MS_INT UINT64CONST(1000000)
+
+int			cprobe_sample_interval_ms = CPROBE_SAMPLE_INTERVAL_DEFAULT_MS;
+int			cprobe_history_interval_ms = CPROBE_HISTORY_INTERVAL_DEFAULT_MS;
+
+/* When the next looks are due, clock.h; and the CPU time at the last one. */
+static uint64 cprobe_next_tick_ns;
+static uint64 cprobe_next_history_ns;
+static uint64 cprobe_last_cpu_ns;
+
+/* Epoch of the sampler's own counters. */
+static uint32 cprobe_sampler_epoch;
+
+void
+cprobe_sampler_register(void)
+{
+	BackgroundWorker worker = {0};
+
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = CPROBE_SAMPLER_RESTART_S;
+	strlcpy(worker.bgw_library_name, "contention_probe", BGW_MAXLEN);
+	strlcpy(worker.bgw_function_name, "cprobe_sampler_main", BGW_MAXLEN);
+	strlcpy(worker.bgw_name, "contention_probe sampler", BGW_MAXLEN);
+	strlcpy(worker.bgw_type, "contention_probe sampler", BGW_MAXLEN);
+	RegisterBackgroundWorker(&worker);
+}
+
+static void
+cprobe_sampler_detach(int code, Datum arg)
+{
+	(void) code;
+	(void) arg;
+	pg_atomic_write_u32(&cprobe_region->sampler.pid, 0);
+}
+
+/* Single-writer counter: this worker only. */
+static void
+cprobe_sampler_add(pg_atomic_uint64 * counter, uint64 amount)
+{
+	pg_atomic_write_u64(counter, pg_atomic_read_u64(counter) + amount);
+}
+
+/* After a reset the worker's own counters start anew as well. */
+static void
+cprobe_sampler_follow_reset(void)
+{
+	CprobeSharedSampler *sampler = &cprobe_region->sampler;
+	uint32		epoch = cprobe_region_epoch();
+
+	if (cprobe_sampler_epoch == epoch)
+		return;
+	/* At the start of the worker its predecessor's counts go on. */
+	if (cprobe_sampler_epoch != 0)
+	{
+		pg_atomic_write_u64(&sampler->ticks, 0);
+		pg_atomic_write_u64(&sampler->missed_ticks, 0);
+		pg_atomic_write_u64(&sampler->cpu_ns, 0);
+	}
+	cprobe_sampler_epoch = epoch;
+}
+
+static void
+cprobe_sampler_account_cpu(void)
+{
+	uint64		cpu_ns = cprobe_clock_process_cpu_ns();
+
+	cprobe_sampler_add(&cprobe_region->sampler.cpu_ns,
+					   cpu_ns - cprobe_last_cpu_ns);
+	cprobe_last_cpu_ns = cpu_ns;
+}
+
+/* The next due time of a pace, and how many were passed over. */
+static uint64
+cprobe_sampler_advance(uint64 * due_ns, uint64 now_ns, int interval_ms)
+{
+	uint64		interval_ns = (uint64) interval_ms * CPROBE_NS_PER_MS_INT;
+	uint64		passed = (now_ns - *due_ns) / interval_ns;
+
+	*due_ns += (passed + 1) * interval_ns;
+	return passed;
+}
+
+/* Look if it is time to. */
+static void
+cprobe_sampler_tick_if_due(void)
+{
+	uint64		now_ns = cprobe_clock_now_ns();
+	bool		history_due;
+
+	if (now_ns < cprobe_next_tick_ns)
+		return;
+	cprobe_sampler_follow_reset();
+	cprobe_sampler_add(&cprobe_region->sampler.missed_ticks,
+					   cprobe_sampler_advance(&cprobe_next_tick_ns, now_ns,
+											  cprobe_sample_interval_ms));
+	history_due = now_ns >= cprobe_next_history_ns;
+	if (history_due)
+		cprobe_sampler_advance(&cprobe_next_history_ns, now_ns,
+							   cprobe_history_interval_ms);
+	if (cprobe_enabled)
+	{
+		cprobe_tick_run(history_due);
+		cprobe_sampler_add(&cprobe_region->sampler.ticks, 1);
+	}
+	cprobe_sampler_account_cpu();
+}
+
+/* Sleep until the next look, a signal, or the end. */
+static void
+cprobe_sampler_sleep(uint32 wait_event)
+{
+	uint64		now_ns = cprobe_clock_now_ns();
+	long		sleep_ms = 0;
+
+	/* Round up: to wake early means to sleep twice. */
+	if (cprobe_next_tick_ns > now_ns)
+		sleep_ms = (long) ((cprobe_next_tick_ns - now_ns +
+							CPROBE_NS_PER_MS_INT - 1) / CPROBE_NS_PER_MS_INT);
+	if (sleep_ms == 0)
+		return;
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 sleep_ms, wait_event);
+	ResetLatch(MyLatch);
+}
+
+static void
+cprobe_sampler_reload(void)
+{
+	uint64		now_ns = cprobe_clock_now_ns();
+
+	ConfigReloadPending = false;
+	ProcessConfigFile(PGC_SIGHUP);
+	cprobe_next_tick_ns = now_ns;
+	cprobe_next_history_ns = now_ns;
+}
+
+void
+cprobe_sampler_main(Datum main_arg)
+{
+	uint32		wait_event;
+
+	(void) main_arg;
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+
+	wait_event = CPROBE_NEW_WAIT_EVENT("ContentionProbeSampler");
+	before_shmem_exit(cprobe_sampler_detach, (Datum) 0);
+	cprobe_tick_init();
+	pg_atomic_write_u64(&cprobe_region->sampler.hook_cost_ps,
+						cprobe_wait_calibrate_ps());
+	cprobe_next_tick_ns = cprobe_next_history_ns = cprobe_clock_now_ns();
+	pg_atomic_write_u32(&cprobe_region->sampler.pid, (uint32) MyProcPid);
+
+	while (!ShutdownRequestPending)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+			cprobe_sampler_reload();
+		cprobe_sampler_tick_if_due();
+		cprobe_sampler_sleep(wait_event);
+	}
+	proc_exit(1);
+}

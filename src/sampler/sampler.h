@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * sampler.h
+ *	  The background worker that looks at all processes at a steady pace.
+ *
+ * Separate from one look (tick.h): here are only the worker's life and its
+ * clock.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CPROBE_SAMPLER_H
+#define CPROBE_SAMPLER_H
+
+#define CPROBE_SAMPLE_INTERVAL_DEFAULT_MS 10
+#define CPROBE_SAMPLE_INTERVAL_MIN_MS 1
+#define CPROBE_SAMPLE_INTERVAL_MAX_MS 60000
+
+#define CPROBE_HISTORY_INTERVAL_DEFAULT_MS 1000
+#define CPROBE_HISTORY_INTERVAL_MIN_MS 1
+#define CPROBE_HISTORY_INTERVAL_MAX_MS 3600000
+
+/* GUCs contention_probe.sample_interval and .history_interval, ms */
+extern int	cprobe_sample_interval_ms;
+extern int	cprobe_history_interval_ms;
+
+/* Register the worker. Postmaster, while preloading. */
+extern void cprobe_sampler_register(void);
+
+/* Entry point of the worker. */
+extern PGDLLEXPORT void cprobe_sampler_main(Datum main_arg);
+
+#endif							/* CPROBE_SAMPLER_H */

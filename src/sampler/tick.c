@@ -1,0 +1,293 @@
+/*-------------------------------------------------------------------------
+ *
+ * tick.c
+ *	  One look at all processes.
+ *
+ * Separate: see tick.h.
+ *
+ * The cost of a tick is that of touching, for each process, two cache lines
+ * of its PGPROC and one of its slot.  A process that is still in the wait of
+ * the last tick (the same sequence in its slot) needs nothing else: its
+ * counter is remembered.  Only what has changed is looked at in full.
+ *
+ * PGPROC is read without ProcArrayLock: pid and wait event are single words
+ * that are copied once.  A process may leave between the two; then one sample
+ * of a process that has just gone is counted, which is what it did until now.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "probe/activity.h"
+#include "probe/region.h"
+#include "probe/snapshot.h"
+#include "sampler/tick.h"
+
+/* What the sampler remembers of the process with a number. */
+typedef struct CprobeTickProcess
+{
+	int			pid;			/* 0 = none */
+	int			activity_index; /* -1 = no status entry */
+	uint32		type;			/* backend type code */
+	uint32		sequence;		/* of the wait in which it was last seen */
+	bool		idle;			/* then */
+	uint32		info;			/* then */
+	uint64		query_id;		/* then */
+	pg_atomic_uint64 *samples;	/* its profile counter, NULL = look it up */
+}			CprobeTickProcess;
+
+static CprobeTickProcess * cprobe_tick_processes;
+static uint32 cprobe_tick_epoch;
+
+void
+cprobe_tick_init(void)
+{
+	cprobe_tick_processes =
+		MemoryContextAllocZero(TopMemoryContext,
+							   cprobe_region->slot_count *
+							   sizeof(CprobeTickProcess));
+}
+
+void
+cprobe_profile_key_pack(const CprobeProfileKey * key, uint64 words[2])
+{
+	words[0] = ((uint64) key->type << 40) | ((uint64) key->idle << 32) |
+		key->info;
+	words[1] = key->query_id;
+}
+
+CprobeProfileKey
+cprobe_profile_key_unpack(const uint64 words[2])
+{
+	CprobeProfileKey key = {
+		.type = (uint32) (words[0] >> 40),
+		.idle = ((words[0] >> 32) & 1) != 0,
+		.info = (uint32) words[0],
+		.query_id = words[1],
+	};
+
+	return key;
+}
+
+void
+cprobe_history_row_pack(const CprobeHistoryRow * row, CprobeRingRow * packed)
+{
+	packed->words[0] = (uint64) row->sampled_at;
+	packed->words[1] = ((uint64) (uint32) row->pid << 32) | row->type;
+	packed->words[2] = ((uint64) row->database_id << 32) | row->user_id;
+	packed->words[3] = row->query_id;
+	packed->words[4] = row->info;
+	packed->words[5] = 0;
+	packed->words[6] = 0;
+}
+
+CprobeHistoryRow
+cprobe_history_row_unpack(const CprobeRingRow * packed)
+{
+	CprobeHistoryRow row = {
+		.sampled_at = (TimestampTz) packed->words[0],
+		.pid = (int) (packed->words[1] >> 32),
+		.type = (uint32) packed->words[1],
+		.database_id = (Oid) (packed->words[2] >> 32),
+		.user_id = (Oid) packed->words[2],
+		.query_id = packed->words[3],
+		.info = (uint32) packed->words[4],
+	};
+
+	return row;
+}
+
+/* Type code of a background worker that has been seen for the first time. */
+static uint32
+cprobe_tick_worker_type(int pid)
+{
+	const char *name = GetBackgroundWorkerTypeByPid(pid);
+
+	if (name == NULL)
+		return B_BG_WORKER;
+	if (strcmp(name, "parallel worker") == 0)
+		return CPROBE_TYPE_PARALLEL_WORKER;
+	return cprobe_region_intern_type(name);
+}
+
+/*
+ * A new process has the number.  One that has no status entry yet is not
+ * remembered, so that the next tick looks again; some background workers
+ * never get one.
+ */
+static bool
+cprobe_tick_identify(CprobeTickProcess * process, int pid)
+{
+	CprobeActivity activity;
+
+	memset(process, 0, sizeof(*process));
+	process->activity_index = cprobe_activity_find(pid);
+	if (process->activity_index < 0 ||
+		!cprobe_activity_read(process->activity_index, &activity) ||
+		activity.pid != pid)
+		return false;
+	process->type = activity.type == B_BG_WORKER ?
+		cprobe_tick_worker_type(pid) : (uint32) activity.type;
+	process->pid = pid;
+	return true;
+}
+
+static bool
+cprobe_tick_is_client(BackendType type)
+{
+	return type == B_BACKEND || type == B_WAL_SENDER;
+}
+
+/* Without hooks: is a process in this wait idle? */
+static bool
+cprobe_tick_wait_is_idle(const CprobeActivity * activity, uint32 info)
+{
+	switch (info & 0xFF000000)
+	{
+		case PG_WAIT_ACTIVITY:
+			return true;
+		case PG_WAIT_CLIENT:
+			return info == CPROBE_WAL_SENDER_IDLE_EVENT ||
+				(info == WAIT_EVENT_CLIENT_READ &&
+				 !cprobe_activity_is_running(activity->state));
+		case PG_WAIT_EXTENSION:
+			return activity->type == B_BG_WORKER && !activity->in_transaction;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Look at one process in full: what it waits for, whether that is idleness,
+ * and in which statement.  False if there is nothing to count: a client
+ * backend between two commands that is not in its wait for the next.
+ */
+static bool
+cprobe_tick_examine(CprobeTickProcess * process, CprobeSharedSlot * slot,
+					uint32 info)
+{
+	CprobeActivity activity;
+	CprobeCurrentWait wait = cprobe_snapshot_current_wait(slot);
+
+	process->info = info;
+	process->samples = NULL;
+	process->sequence = 0;
+	if (info != 0 && wait.waiting && wait.info == info)
+	{
+		process->sequence = wait.sequence;
+		process->idle = wait.idle ||
+			(info & 0xFF000000) == PG_WAIT_ACTIVITY;
+		process->query_id = wait.query_id;
+		return true;
+	}
+	if (!cprobe_activity_read(process->activity_index, &activity) ||
+		activity.pid != process->pid)
+	{
+		process->pid = 0;
+		return false;
+	}
+	if (info == 0 && cprobe_tick_is_client(activity.type) &&
+		!cprobe_activity_is_running(activity.state))
+		return false;
+	process->idle = info != 0 && cprobe_tick_wait_is_idle(&activity, info);
+	process->query_id = process->idle ? 0 : activity.query_id;
+	return true;
+}
+
+static void
+cprobe_tick_count(CprobeTickProcess * process)
+{
+	CprobeProfileKey key = {
+		.type = process->type,
+		.info = process->info,
+		.idle = process->idle,
+		.query_id = process->query_id,
+	};
+	uint64		words[2];
+
+	if (process->samples == NULL)
+	{
+		cprobe_profile_key_pack(&key, words);
+		process->samples = cprobe_map_claim(cprobe_region_profile(),
+											cprobe_tick_epoch, words);
+	}
+	if (process->samples == NULL)
+		cprobe_map_drop(cprobe_region_profile());
+	else
+		pg_atomic_write_u64(process->samples,
+							pg_atomic_read_u64(process->samples) + 1);
+}
+
+static void
+cprobe_tick_record(const CprobeTickProcess * process, TimestampTz now)
+{
+	CprobeActivity activity;
+	CprobeRingRow packed;
+	CprobeHistoryRow row = {
+		.sampled_at = now,
+		.pid = process->pid,
+		.type = process->type,
+		.query_id = process->query_id,
+		.info = process->info,
+	};
+
+	if (cprobe_activity_read(process->activity_index, &activity) &&
+		activity.pid == process->pid)
+	{
+		row.database_id = activity.database_id;
+		row.user_id = activity.user_id;
+	}
+	cprobe_history_row_pack(&row, &packed);
+	cprobe_ring_append(cprobe_region_history(), &packed);
+}
+
+/* Look at the process with a number. */
+static void
+cprobe_tick_look(uint32 number, bool history, TimestampTz now)
+{
+	CprobeTickProcess *process = &cprobe_tick_processes[number];
+	volatile	PGPROC *proc = cprobe_activity_proc(number);
+	CprobeSharedSlot *slot = cprobe_slot_get(number);
+	int			pid = proc->pid;
+	uint32		info;
+
+	if (pid == 0 || pid == MyProcPid)
+	{
+		process->pid = 0;
+		return;
+	}
+	if (unlikely(process->pid != pid) && !cprobe_tick_identify(process, pid))
+		return;
+	info = proc->wait_event_info;
+	if ((process->sequence & 1) == 0 || info != process->info ||
+		pg_atomic_read_u32(&slot->wait_sequence) != process->sequence)
+	{
+		if (!cprobe_tick_examine(process, slot, info))
+			return;
+	}
+	cprobe_tick_count(process);
+	if (history && !process->idle)
+		cprobe_tick_record(process, now);
+}
+
+void
+cprobe_tick_run(bool history)
+{
+	uint32		epoch = cprobe_region_epoch();
+	TimestampTz now = history ? GetCurrentTimestamp() : 0;
+
+	if (epoch != cprobe_tick_epoch)
+	{
+		for (uint32 i = 0; i < cprobe_region->slot_count; i++)
+			cprobe_tick_processes[i].samples = NULL;
+		cprobe_tick_epoch = epoch;
+	}
+	for (uint32 i = 0; i < cprobe_region->slot_count; i++)
+		cprobe_tick_look(i, history, now);
+}

@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * settings.h
+ *	  Settings that the views show.
+ *
+ * Separate so that the functions behind the views need not include the
+ * loader, which lies above them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CPROBE_SETTINGS_H
+#define CPROBE_SETTINGS_H
+
+typedef enum CprobeInstrument
+{
+	CPROBE_INSTRUMENT_NONE,		/* sampling only */
+	CPROBE_INSTRUMENT_WAITS,	/* library calls that sleep */
+	CPROBE_INSTRUMENT_FULL		/* code paths that do not sleep as well */
+}			CprobeInstrument;
+
+/* GUC contention_probe.instrument, a CprobeInstrument */
+extern int	cprobe_instrument;
+
+#endif							/* CPROBE_SETTINGS_H */

@@ -1,0 +1,269 @@
+/*-------------------------------------------------------------------------
+ *
+ * counter_map.c
+ *	  Claiming, finding and reading the entries of a counter map.
+ *
+ * Separate from its users: see counter_map.h for the protocol.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+
+#include "store/counter_map.h"
+
+#define CPROBE_MAP_PHASE_MASK UINT64CONST(3)
+#define CPROBE_MAP_BUSY UINT64CONST(1)
+#define CPROBE_MAP_READY UINT64CONST(2)
+
+/* Attempts at a contended compare-and-swap before giving up. */
+#define CPROBE_MAP_MAX_TRIES 64
+
+StaticAssertDecl(sizeof(pg_atomic_uint64) == sizeof(uint64),
+				 "entries are laid out as an array of 64-bit words");
+
+typedef enum CprobeMapMatch
+{
+	CPROBE_MATCH_OTHER,			/* another key, or not readable yet */
+	CPROBE_MATCH_FREE,			/* may be claimed */
+	CPROBE_MATCH_FOUND,
+	CPROBE_MATCH_STALE			/* the caller's epoch is over */
+}			CprobeMapMatch;
+
+static uint32
+cprobe_map_capacity(uint32 limit)
+{
+	return pg_nextpower2_32(Max(limit, 8)) * 2;
+}
+
+static inline Size
+cprobe_map_entry_words(const CprobeSharedMap * map)
+{
+	return (Size) 1 + map->key_words + map->value_words;
+}
+
+static inline pg_atomic_uint64 *
+cprobe_map_entry(CprobeSharedMap * map, uint32 index)
+{
+	pg_atomic_uint64 *entries = (pg_atomic_uint64 *) (map + 1);
+
+	return entries + (Size) index * cprobe_map_entry_words(map);
+}
+
+Size
+cprobe_map_size(uint32 limit, uint32 key_words, uint32 value_words)
+{
+	Size		entry_bytes = sizeof(uint64) * (1 + key_words + value_words);
+
+	return sizeof(CprobeSharedMap) +
+		(Size) cprobe_map_capacity(limit) * entry_bytes;
+}
+
+void
+cprobe_map_init(CprobeSharedMap * map, uint32 limit, uint32 key_words,
+				uint32 value_words)
+{
+	Assert(key_words <= CPROBE_MAP_MAX_KEY_WORDS);
+	Assert(value_words <= CPROBE_MAP_MAX_VALUE_WORDS);
+	map->capacity = cprobe_map_capacity(limit);
+	map->limit = limit;
+	map->key_words = key_words;
+	map->value_words = value_words;
+	pg_atomic_init_u64(&map->used, 0);
+	pg_atomic_init_u64(&map->dropped, 0);
+}
+
+/* Finalizer of MurmurHash3, chained over the words: enough to spread keys. */
+static inline uint64
+cprobe_map_hash(const uint64 * key, uint32 words)
+{
+	uint64		hash = UINT64CONST(0x9E3779B97F4A7C15);
+
+	for (uint32 i = 0; i < words; i++)
+	{
+		hash ^= key[i];
+		hash ^= hash >> 33;
+		hash *= UINT64CONST(0xFF51AFD7ED558CCD);
+		hash ^= hash >> 33;
+		hash *= UINT64CONST(0xC4CEB9FE1A85EC53);
+		hash ^= hash >> 33;
+	}
+	return hash;
+}
+
+static inline uint64
+cprobe_map_state(uint32 epoch, uint64 hash, uint64 phase)
+{
+	return ((uint64) epoch << 32) | ((hash >> 32) & ~CPROBE_MAP_PHASE_MASK) |
+		phase;
+}
+
+/* Is the key words' content that of the entry? Caller saw READY. */
+static inline bool
+cprobe_map_key_equal(CprobeSharedMap * map, pg_atomic_uint64 * entry,
+					 const uint64 * key)
+{
+	pg_read_barrier();
+	for (uint32 i = 0; i < map->key_words; i++)
+	{
+		if (pg_atomic_read_u64(&entry[1 + i]) != key[i])
+			return false;
+	}
+	return true;
+}
+
+static CprobeMapMatch
+cprobe_map_examine(CprobeSharedMap * map, pg_atomic_uint64 * entry,
+				   uint64 state, uint64 ready, const uint64 * key)
+{
+	uint32		epoch = (uint32) (ready >> 32);
+	uint32		entry_epoch = (uint32) (state >> 32);
+
+	if (state == ready && cprobe_map_key_equal(map, entry, key))
+		return CPROBE_MATCH_FOUND;
+	if (state == 0 || (int32) (entry_epoch - epoch) < 0)
+		return CPROBE_MATCH_FREE;
+	if (entry_epoch != epoch)
+		return CPROBE_MATCH_STALE;
+	return CPROBE_MATCH_OTHER;
+}
+
+/* Take one of "limit" for this epoch. */
+static bool
+cprobe_map_reserve(CprobeSharedMap * map, uint32 epoch)
+{
+	uint64		used = pg_atomic_read_u64(&map->used);
+
+	for (int tries = 0; tries < CPROBE_MAP_MAX_TRIES; tries++)
+	{
+		uint32		used_epoch = (uint32) (used >> 32);
+		uint32		count = used_epoch == epoch ? (uint32) used : 0;
+
+		if ((int32) (used_epoch - epoch) > 0 || count >= map->limit)
+			return false;
+		if (pg_atomic_compare_exchange_u64(&map->used, &used,
+										   ((uint64) epoch << 32) | (count + 1)))
+			return true;
+	}
+	return false;
+}
+
+/* Give a reservation back: another process claimed the entry first. */
+static void
+cprobe_map_unreserve(CprobeSharedMap * map, uint32 epoch)
+{
+	uint64		used = pg_atomic_read_u64(&map->used);
+
+	for (int tries = 0; tries < CPROBE_MAP_MAX_TRIES; tries++)
+	{
+		if ((uint32) (used >> 32) != epoch || (uint32) used == 0)
+			return;
+		if (pg_atomic_compare_exchange_u64(&map->used, &used, used - 1))
+			return;
+	}
+}
+
+/* Fill an entry that this process has just set to BUSY, and publish it. */
+static pg_atomic_uint64 *
+cprobe_map_publish(CprobeSharedMap * map, pg_atomic_uint64 * entry,
+				   uint64 ready, const uint64 * key)
+{
+	for (uint32 i = 0; i < map->value_words; i++)
+		pg_atomic_write_u64(&entry[1 + map->key_words + i], 0);
+	for (uint32 i = 0; i < map->key_words; i++)
+		pg_atomic_write_u64(&entry[1 + i], key[i]);
+	pg_write_barrier();
+	pg_atomic_write_u64(&entry[0], ready);
+	return &entry[1 + map->key_words];
+}
+
+static pg_atomic_uint64 *
+cprobe_map_lookup(CprobeSharedMap * map, uint32 epoch, const uint64 * key,
+				  bool claim)
+{
+	uint64		hash = cprobe_map_hash(key, map->key_words);
+	uint64		ready = cprobe_map_state(epoch, hash, CPROBE_MAP_READY);
+	uint64		busy = cprobe_map_state(epoch, hash, CPROBE_MAP_BUSY);
+
+	for (uint32 probe = 0; probe < CPROBE_MAP_MAX_PROBES; probe++)
+	{
+		uint32		index = ((uint32) hash + probe) & (map->capacity - 1);
+		pg_atomic_uint64 *entry = cprobe_map_entry(map, index);
+		uint64		state = pg_atomic_read_u64(&entry[0]);
+
+		switch (cprobe_map_examine(map, entry, state, ready, key))
+		{
+			case CPROBE_MATCH_FOUND:
+				return &entry[1 + map->key_words];
+			case CPROBE_MATCH_STALE:
+				return NULL;
+			case CPROBE_MATCH_OTHER:
+				continue;
+			case CPROBE_MATCH_FREE:
+				break;
+		}
+		if (!claim || !cprobe_map_reserve(map, epoch))
+			return NULL;
+		if (pg_atomic_compare_exchange_u64(&entry[0], &state, busy))
+			return cprobe_map_publish(map, entry, ready, key);
+		/* Someone was faster: perhaps with our key, so look again. */
+		cprobe_map_unreserve(map, epoch);
+		if (cprobe_map_examine(map, entry, state, ready, key) ==
+			CPROBE_MATCH_FOUND)
+			return &entry[1 + map->key_words];
+	}
+	return NULL;
+}
+
+pg_atomic_uint64 *
+cprobe_map_claim(CprobeSharedMap * map, uint32 epoch, const uint64 * key)
+{
+	return cprobe_map_lookup(map, epoch, key, true);
+}
+
+pg_atomic_uint64 *
+cprobe_map_find(CprobeSharedMap * map, uint32 epoch, const uint64 * key)
+{
+	return cprobe_map_lookup(map, epoch, key, false);
+}
+
+uint32
+cprobe_map_used(CprobeSharedMap * map, uint32 epoch)
+{
+	uint64		used = pg_atomic_read_u64(&map->used);
+
+	return (uint32) (used >> 32) == epoch ? (uint32) used : 0;
+}
+
+/* Copy one entry if it is whole and of this epoch. */
+static bool
+cprobe_map_read(CprobeSharedMap * map, uint32 epoch, uint32 index,
+				CprobeMapRow * row)
+{
+	pg_atomic_uint64 *entry = cprobe_map_entry(map, index);
+	uint64		state = pg_atomic_read_u64(&entry[0]);
+
+	if ((uint32) (state >> 32) != epoch ||
+		(state & CPROBE_MAP_PHASE_MASK) != CPROBE_MAP_READY)
+		return false;
+	pg_read_barrier();
+	for (uint32 i = 0; i < map->key_words; i++)
+		row->key[i] = pg_atomic_read_u64(&entry[1 + i]);
+	for (uint32 i = 0; i < map->value_words; i++)
+		row->values[i] = pg_atomic_read_u64(&entry[1 + map->key_words + i]);
+	pg_read_barrier();
+	return pg_atomic_read_u64(&entry[0]) == state;
+}
+
+bool
+cprobe_map_next(CprobeSharedMap * map, uint32 epoch, uint32 * position,
+				CprobeMapRow * row)
+{
+	while (*position < map->capacity)
+	{
+		if (cprobe_map_read(map, epoch, (*position)++, row))
+			return true;
+	}
+	return false;
+}

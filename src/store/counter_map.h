@@ -1,0 +1,106 @@
+/*-------------------------------------------------------------------------
+ *
+ * counter_map.h
+ *	  A bounded map from a few words of key to a few counters, shared by all
+ *	  processes and written without locks.
+ *
+ * Separate because query waits, profiles and later lock instances all need
+ * the same thing, and because its protocol can be tested without a server.
+ *
+ * Shape: a power-of-two array of entries { state, key words, value words },
+ * open addressing, at most CPROBE_MAP_MAX_PROBES looked at.  "limit" bounds
+ * the entries in use, about half of the array, so that probes stay short.
+ * What finds no place is dropped and counted.
+ *
+ * Protocol.  state = epoch (32 bits) | tag (30 bits of the hash) | phase.
+ *	1. A writer walks the probe sequence of its key.  An entry of its epoch
+ *	   that is READY and has its tag and key is the answer.
+ *	2. An entry of an older epoch, or state 0, is free: the writer reserves
+ *	   one of "limit", then swaps the state to BUSY by compare-and-swap, zeroes
+ *	   the values, stores the key, and after a write barrier sets READY.
+ *	3. An entry that is BUSY under the same tag may be about to hold the same
+ *	   key.  Nobody waits for it: the writer goes on and may claim a second
+ *	   entry for the same key.  So a key can stand twice, and readers must add
+ *	   up what has the same key.
+ *	4. A reader notes the state, reads key and values behind read barriers,
+ *	   and takes them only if the state is unchanged, READY and of its epoch.
+ * Reset is a new epoch: no entry is touched.
+ *
+ * Caveat: a writer that found its entry and is descheduled during a reset
+ * until another key has claimed that entry adds one count to the wrong key.
+ * It takes a reset and a reclaim within a few instructions of the writer, and
+ * costs one wait; a check after the add would not make it impossible either.
+ *
+ * Any process, any context; does not throw, allocate, lock or loop without a
+ * bound.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CPROBE_COUNTER_MAP_H
+#define CPROBE_COUNTER_MAP_H
+
+#include "port/atomics.h"
+
+#define CPROBE_MAP_MAX_PROBES 64
+#define CPROBE_MAP_MAX_KEY_WORDS 4
+#define CPROBE_MAP_MAX_VALUE_WORDS 8
+
+typedef struct CprobeSharedMap
+{
+	/* Immutable after startup. */
+	uint32		capacity;		/* entries in the array, a power of two */
+	uint32		limit;			/* entries that may be in use at once */
+	uint32		key_words;		/* 64-bit words of a key */
+	uint32		value_words;	/* 64-bit counters of an entry */
+
+	/* epoch << 32 | entries in use; compare-and-swap by any process */
+	pg_atomic_uint64 used;
+
+	/* additions that found no place since the reset; atomic add by any */
+	pg_atomic_uint64 dropped;
+}			CprobeSharedMap;
+
+/* One entry as a reader sees it: a private copy. */
+typedef struct CprobeMapRow
+{
+	uint64		key[CPROBE_MAP_MAX_KEY_WORDS];
+	uint64		values[CPROBE_MAP_MAX_VALUE_WORDS];
+}			CprobeMapRow;
+
+/* Bytes of a map for that many entries in use, array included. */
+extern Size cprobe_map_size(uint32 limit, uint32 key_words,
+							uint32 value_words);
+
+/* Set up zeroed memory of that size. Startup only. */
+extern void cprobe_map_init(CprobeSharedMap * map, uint32 limit,
+							uint32 key_words, uint32 value_words);
+
+/*
+ * The counters of a key, claimed if it was not there, or NULL when there is
+ * no place; the drop is not counted yet (cprobe_map_drop).  Valid until the
+ * epoch changes.
+ */
+extern pg_atomic_uint64 * cprobe_map_claim(CprobeSharedMap * map, uint32 epoch,
+										   const uint64 * key);
+
+/* As cprobe_map_claim, but never claims: NULL when the key is not there. */
+extern pg_atomic_uint64 * cprobe_map_find(CprobeSharedMap * map, uint32 epoch,
+										  const uint64 * key);
+
+static inline void
+cprobe_map_drop(CprobeSharedMap * map)
+{
+	pg_atomic_fetch_add_u64(&map->dropped, 1);
+}
+
+/* Entries in use in this epoch. */
+extern uint32 cprobe_map_used(CprobeSharedMap * map, uint32 epoch);
+
+/*
+ * Copy the next entry of this epoch at or behind *position, which starts at 0
+ * and is moved on. False at the end.
+ */
+extern bool cprobe_map_next(CprobeSharedMap * map, uint32 epoch,
+							uint32 * position, CprobeMapRow * row);
+
+#endif							/* CPROBE_COUNTER_MAP_H */
