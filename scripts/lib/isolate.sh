@@ -7,39 +7,34 @@
 # drops every mount and SysV segment in them.  A test server that was left
 # behind by a crash cannot outlive its run.
 
-# isolate ROOT TMP COMMAND...: as root, in the file system below ROOT ("/" for
-# this machine's own); elsewhere than in "/", the folder TMP is its /tmp.
-isolate()
+# exec_isolated ROOT TMP COMMAND...: as root, in the file system below ROOT
+# ("/" for this machine's own); elsewhere than in "/", the folder TMP is its
+# /tmp.
+#
+# Replaces the shell, so call it as a job or in parentheses: a shell between
+# this script and the command would live on when the script is killed.
+exec_isolated()
 {
-	setpriv --pdeathsig KILL \
+	exec setpriv --pdeathsig KILL \
 		unshare --mount --pid --ipc --fork --kill-child \
 		bash "$CPROBE_LIB/namespace-init.sh" "$@"
 }
 
-# For users without root: the same by a user namespace, where the kernel lets
-# them have one.
-isolate_unprivileged()
+# exec_isolated_user COMMAND...: for users without root, the same on this
+# machine's own file system by a user namespace; without any, where the kernel
+# does not let them have one.
+exec_isolated_user()
 {
-	setpriv --pdeathsig KILL \
-		unshare --user --map-current-user --mount --pid --ipc \
-		--fork --kill-child \
-		bash "$CPROBE_LIB/namespace-init.sh" "$@"
-}
+	local isolate=(
+		setpriv --pdeathsig KILL
+		unshare --user --map-current-user --mount --pid --ipc
+		--fork --kill-child bash "$CPROBE_LIB/namespace-init.sh" / ""
+	)
 
-# isolate_local TMP COMMAND...: on this machine's own file system, as well as
-# this user can.
-isolate_local()
-{
-	local tmp=$1
-
-	shift
-	if am_root; then
-		isolate / "$tmp" "$@"
-	elif isolate_unprivileged / "$tmp" true 2>/dev/null; then
-		isolate_unprivileged / "$tmp" "$@"
-	else
-		"$@"
+	if "${isolate[@]}" true 2>/dev/null; then
+		exec "${isolate[@]}" "$@"
 	fi
+	exec "$@"
 }
 
 # remove_scratch DIR: what runs in a namespace may take a moment to die after

@@ -43,7 +43,8 @@ prepare_chroots()
 		if [ "$CPROBE_REFRESH" = 1 ]; then
 			rm -f "$CPROBE_CHROOT_DIR/$major/stamp"
 		fi
-		(chroot_prepare "$major") </dev/null &
+		exec_isolated / "" bash "$CPROBE_LIB/prepare-chroot.sh" \
+			"$CPROBE_CHROOT_DIR" "$major" </dev/null &
 		CPROBE_PREPARERS+=($!)
 	done
 	for pid in "${CPROBE_PREPARERS[@]}"; do
@@ -75,7 +76,7 @@ test_in_chroot()
 	flock --shared "$lock"
 	copy_tree "$CPROBE_TREE" "$work/tree"
 	chmod 1777 "$work"
-	run_child isolate "$CPROBE_CHROOT_DIR/$major/root" "$work" \
+	run_child exec_isolated "$CPROBE_CHROOT_DIR/$major/root" "$work" \
 		bash /tmp/tree/scripts/lib/run-major.sh /tmp/tree /tmp/run \
 		"$CPROBE_STAGES" "$major" "$SECONDS" || true
 	exec {lock}<&-
@@ -83,8 +84,12 @@ test_in_chroot()
 
 test_locally()
 {
-	run_child isolate_local "$CPROBE_WORK/$1" \
-		bash "$CPROBE_LIB/run-major.sh" "$CPROBE_TREE" \
+	local isolate=(exec_isolated_user)
+
+	if am_root; then
+		isolate=(exec_isolated / "")
+	fi
+	run_child "${isolate[@]}" bash "$CPROBE_LIB/run-major.sh" "$CPROBE_TREE" \
 		"$CPROBE_WORK/$1/run" "$CPROBE_STAGES" "$1" "$SECONDS" || true
 }
 
@@ -106,6 +111,7 @@ note_missing()
 		outcome=failed
 	fi
 	note "$1" "$outcome" "PostgreSQL $1 was not tested: $2"
+	show_log "$CPROBE_CHROOT_DIR/$1.log" 30
 	say "not tested: $2" >"$CPROBE_WORK/$1/run/version"
 }
 
