@@ -42,6 +42,13 @@ struct io_uring;
 struct io_uring_cqe;
 struct __kernel_timespec;
 
+/* Class of the wait event that is set now. */
+static inline uint32
+cprobe_event_class(void)
+{
+	return *(volatile uint32 *) my_wait_event_info & 0xFF000000;
+}
+
 /* Did the wake-up that ended a semaphore's sleep leave the wait unfinished? */
 static bool
 cprobe_sem_wakeup_absorbed(void)
@@ -50,7 +57,7 @@ cprobe_sem_wakeup_absorbed(void)
 
 	if (proc == NULL)
 		return false;
-	switch (*(volatile uint32 *) my_wait_event_info & 0xFF000000)
+	switch (cprobe_event_class())
 	{
 		case PG_WAIT_LWLOCK:
 		case CPROBE_WAIT_BUFFER:
@@ -67,12 +74,10 @@ cprobe_sem_wakeup_absorbed(void)
 static bool
 cprobe_latch_wait_goes_on(int result, int call_errno)
 {
-	uint32		info = *(volatile uint32 *) my_wait_event_info;
-
 	if (result < 0 && call_errno == EINTR &&
 		!(MyLatch != NULL && ((volatile Latch *) MyLatch)->is_set))
 		return true;
-	return (info & 0xFF000000) == PG_WAIT_LOCK && MyProc != NULL &&
+	return cprobe_event_class() == PG_WAIT_LOCK && MyProc != NULL &&
 		((volatile PGPROC *) MyProc)->waitStatus == PROC_WAIT_STATUS_WAITING;
 }
 
@@ -127,9 +132,13 @@ CPROBE_DEFINE_HOOK(CPROBE_HOOK_NANOSLEEP, int, nanosleep,
 				   (const struct timespec *time, struct timespec *rest),
 				   (time, rest), true, false)
 
+/*
+ * A latch wait that was woken reads its signal descriptor, still under its
+ * event: that is the end of the same wait.  Files are read under IO events.
+ */
 CPROBE_DEFINE_HOOK(CPROBE_HOOK_READ, ssize_t, read,
 				   (int fd, void *buffer, size_t bytes), (fd, buffer, bytes),
-				   true, CPROBE_INTERRUPTED)
+				   cprobe_event_class() == PG_WAIT_IO, CPROBE_INTERRUPTED)
 
 CPROBE_DEFINE_HOOK(CPROBE_HOOK_PREAD, ssize_t, pread,
 				   (int fd, void *buffer, size_t bytes, off_t offset),

@@ -26,7 +26,6 @@ bool		cprobe_wait_is_open = false;
 /* The wait that this process is in, or the last one. */
 typedef struct CprobeWait
 {
-	bool		busy;			/* between start and end, in the call */
 	void	   *frame;			/* of the hook: identifies the loop */
 	uint32		info;
 	uint32		event;			/* event number */
@@ -37,6 +36,16 @@ typedef struct CprobeWait
 }			CprobeWait;
 
 static CprobeWait cprobe_wait;
+
+/* Between start and end, in the call. */
+static bool cprobe_wait_busy = false;
+
+/*
+ * A wait for a heavyweight lock in the middle of which another one began: the
+ * deadlock check takes LWLocks.  info 0 = none.  One is enough, for a process
+ * waits for one such lock at a time.
+ */
+static CprobeWait cprobe_suspended_wait;
 
 /* The query account that the last wait went to: the next is often the same. */
 typedef struct CprobeQueryAccount
@@ -166,16 +175,39 @@ cprobe_wait_account(CprobeSharedSlot * slot, CprobeSharedHistogram * histogram,
 	cprobe_wait_retract(slot);
 }
 
-/* The loop ended at end_ns. */
+/*
+ * The loop ended when its last call returned.  If it stood in the middle of
+ * another one, that one goes on.
+ */
 static void
-cprobe_wait_close(CprobeSharedSlot * slot, uint64 end_ns)
+cprobe_wait_close(CprobeSharedSlot * slot)
 {
 	uint32		epoch = cprobe_region_epoch();
 
 	cprobe_wait_is_open = false;
 	if (unlikely(slot->epoch != epoch))
 		cprobe_slot_renew(slot, epoch);
-	cprobe_wait_account(slot, cprobe_wait_histogram(epoch), end_ns);
+	cprobe_wait_account(slot, cprobe_wait_histogram(epoch),
+						cprobe_wait.returned_ns);
+	if (unlikely(cprobe_suspended_wait.info != 0))
+	{
+		cprobe_wait = cprobe_suspended_wait;
+		cprobe_suspended_wait.info = 0;
+		cprobe_wait_publish(slot, false);
+		cprobe_wait_is_open = true;
+	}
+}
+
+/*
+ * Is the open wait one for a heavyweight lock that has not been granted?  It
+ * goes on then, whatever the process does in between: the deadlock check
+ * writes to the log and takes LWLocks.
+ */
+static bool
+cprobe_wait_lock_is_pending(void)
+{
+	return (cprobe_wait.info & 0xFF000000) == PG_WAIT_LOCK && MyProc != NULL &&
+		((volatile PGPROC *) MyProc)->waitStatus == PROC_WAIT_STATUS_WAITING;
 }
 
 void
@@ -183,9 +215,28 @@ cprobe_wait_close_stale(void)
 {
 	CprobeSharedSlot *slot = cprobe_slot_mine();
 
-	if (slot == NULL || cprobe_wait.busy)
+	if (slot == NULL || cprobe_wait_busy)
 		return;
-	cprobe_wait_close(slot, cprobe_wait.returned_ns);
+	while (cprobe_wait_is_open && !cprobe_wait_lock_is_pending())
+		cprobe_wait_close(slot);
+}
+
+/* A call under another event or from another place: what of the open wait? */
+static void
+cprobe_wait_leave(CprobeSharedSlot * slot, uint32 info, void *frame)
+{
+	while (cprobe_wait_is_open &&
+		   (cprobe_wait.info != info || cprobe_wait.frame != frame))
+	{
+		if (cprobe_wait_lock_is_pending())
+		{
+			cprobe_suspended_wait = cprobe_wait;
+			cprobe_wait_is_open = false;
+			cprobe_wait_retract(slot);
+		}
+		else
+			cprobe_wait_close(slot);
+	}
 }
 
 /* Database, user or kind of the process changed since the last wait? */
@@ -228,15 +279,14 @@ cprobe_wait_start(CprobeHookId hook, uint32 info, void *frame)
 	 * they belong to the wait that is being timed.  If the stack is higher
 	 * than that call's frame, it was left by a long jump and is over.
 	 */
-	if (unlikely(cprobe_wait.busy) && (char *) frame < (char *) cprobe_wait.frame)
+	if (unlikely(cprobe_wait_busy) && (char *) frame < (char *) cprobe_wait.frame)
 		return false;
 	slot = cprobe_slot_mine();
 	if (slot == NULL)
 		return false;
-	cprobe_wait.busy = true;
-	if (unlikely(cprobe_wait_is_open) &&
-		(cprobe_wait.info != info || cprobe_wait.frame != frame))
-		cprobe_wait_close(slot, cprobe_wait.returned_ns);
+	cprobe_wait_busy = true;
+	if (unlikely(cprobe_wait_is_open))
+		cprobe_wait_leave(slot, info, frame);
 	if (!cprobe_wait_is_open)
 		cprobe_wait_open(slot, info, frame);
 	cprobe_counter_add(&slot->hits[hook], 1);
@@ -250,8 +300,8 @@ cprobe_wait_end(bool unfinished)
 
 	cprobe_wait.returned_ns = cprobe_clock_now_ns();
 	if (slot != NULL && !unfinished)
-		cprobe_wait_close(slot, cprobe_wait.returned_ns);
-	cprobe_wait.busy = false;
+		cprobe_wait_close(slot);
+	cprobe_wait_busy = false;
 }
 
 /* One wait without the sleep, on private memory. */
