@@ -4,10 +4,12 @@
 
 run_cppcheck()
 {
+	local version rc=0
 	local options=(
 		--quiet --error-exitcode=1 --inline-suppr --std=c11
 		'--enable=warning,performance,portability'
 		--suppress=missingInclude --suppress=missingIncludeSystem
+		--suppress=nullPointerRedundantCheck
 		--suppress=unknownMacro --suppress=unusedStructMember
 		-i "$CPROBE_TREE/test/testkit"
 		-I "$CPROBE_TREE/src"
@@ -17,12 +19,17 @@ run_cppcheck()
 	# minutes and complain about themselves.
 	options+=(
 		'-DPG_FUNCTION_INFO_V1(f)=' '-DPG_MODULE_MAGIC='
+		'-DPG_MODULE_MAGIC_EXT(...)='
 		'-DPGDLLEXPORT=' '-Dpg_attribute_noreturn()='
 		'-DStaticAssertDecl(c,m)=' '-DStaticAssertStmt(c,m)='
 		'-DPG_TRY()=do{' '-DPG_FINALLY()=' '-DPG_CATCH()='
 		'-DPG_END_TRY()=}while(0)'
 	)
-	cppcheck "${options[@]}" "$CPROBE_TREE/src"
+	for version in 150000 170000 180000 190000; do
+		cppcheck "${options[@]}" "-DPG_VERSION_NUM=$version" \
+			"$CPROBE_TREE/src" || rc=1
+	done
+	return "$rc"
 }
 
 # Shell scripts are known by their first lines.

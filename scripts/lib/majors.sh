@@ -158,6 +158,7 @@ print_table()
 		table_row source "checks of the source" "$CPROBE_RESULTS"
 	fi
 	for major in $CPROBE_MAJORS; do
+		[ -d "$CPROBE_WORK/$major" ] || continue
 		run=$CPROBE_WORK/$major/run
 		table_row "$major" "$(head -n 1 "$run/version" 2>/dev/null)" \
 			"$run/results"

@@ -172,8 +172,8 @@ main()
 	fi
 	flock --unlock 9
 	flock --exclusive 9
-	rm -f "$CPROBE_CHROOT_DIR/$major.reason" "$CPROBE_CHROOT_DIR/$major.log"
 	if ! chroot_ready "$major"; then
+		rm -f "$CPROBE_CHROOT_DIR/$major".{reason,log}
 		chroot_prepare "$major" 9>&-
 	fi
 }
