@@ -45,6 +45,73 @@
 	 (int) (MaxBackends + MyAuxProcType))
 #endif
 
+/* 17: renamed. */
+#if PG_VERSION_NUM >= 170000
+#define CPROBE_NO_PROC INVALID_PROC_NUMBER
+#else
+#define CPROBE_NO_PROC INVALID_PGPROCNO
+#endif
+
+/*
+ * 19: a buffer's content lock is no LWLock any more; its state and its queue
+ * are in the buffer's descriptor.  The queue of the descriptor at an address,
+ * NULL if there is none at that address.
+ */
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_BUFFER_QUEUE(address) \
+	((address) < (uintptr_t) BufferDescriptors || \
+	 (address) >= (uintptr_t) (BufferDescriptors + NBuffers) || \
+	 ((address) - (uintptr_t) BufferDescriptors) % \
+	 sizeof(BufferDescPadded) != 0 ? (volatile proclist_head *) NULL : \
+	 &((volatile BufferDesc *) (address))->lock_waiters)
+#else
+#define CPROBE_BUFFER_QUEUE(address) \
+	((void) (address), (volatile proclist_head *) NULL)
+#endif
+
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_IS_CONTENT_LOCK_EVENT(info) \
+	((info) == WAIT_EVENT_BUFFER_EXCLUSIVE || \
+	 (info) == WAIT_EVENT_BUFFER_SHARED || \
+	 (info) == WAIT_EVENT_BUFFER_SHARE_EXCLUSIVE)
+#define CPROBE_BUFFER_EVENT_MODE(info) \
+	((info) == WAIT_EVENT_BUFFER_EXCLUSIVE ? CPROBE_MODE_EXCLUSIVE : \
+	 (info) == WAIT_EVENT_BUFFER_SHARED ? CPROBE_MODE_SHARED : \
+	 CPROBE_MODE_SHARE_EXCLUSIVE)
+#define CPROBE_CONTENT_LOCK_BUFFER(lock, tranche) \
+	((void) (lock), (void) (tranche), (const void *) NULL)
+#else
+#define CPROBE_IS_CONTENT_LOCK_EVENT(info) ((void) (info), false)
+#define CPROBE_BUFFER_EVENT_MODE(info) \
+	((void) (info), CPROBE_MODE_EXCLUSIVE)
+#define CPROBE_CONTENT_LOCK_BUFFER(lock, tranche) \
+	((lock) == NULL || (tranche) != LWTRANCHE_BUFFER_CONTENT ? \
+	 (const void *) NULL : \
+	 (const void *) ((const char *) (lock) - \
+					 offsetof(BufferDesc, content_lock)))
+#endif
+
+/* 16: the parts of a buffer tag lost their nesting and were renamed. */
+#if PG_VERSION_NUM >= 160000
+#define CPROBE_TAG_TABLESPACE(tag) ((tag)->spcOid)
+#define CPROBE_TAG_DATABASE(tag) ((tag)->dbOid)
+#define CPROBE_TAG_RELATION(tag) ((tag)->relNumber)
+#else
+#define CPROBE_TAG_TABLESPACE(tag) ((tag)->rnode.spcNode)
+#define CPROBE_TAG_DATABASE(tag) ((tag)->rnode.dbNode)
+#define CPROBE_TAG_RELATION(tag) ((tag)->rnode.relNode)
+#endif
+
+/*
+ * 19: ForEachLWLockHeldByMe is gone; a process can only be asked about a lock
+ * that is named.
+ */
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_LISTS_HELD_LWLOCKS 0
+#else
+#define CPROBE_LISTS_HELD_LWLOCKS 1
+#endif
+
 /* 17: BACKEND_NUM_TYPES appeared; before, the logger was the last type. */
 #if PG_VERSION_NUM >= 170000
 #define CPROBE_SERVER_BACKEND_TYPES BACKEND_NUM_TYPES

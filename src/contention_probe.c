@@ -29,8 +29,10 @@
 
 #include "compat.h"
 #include "probe/libc_hooks.h"
+#include "probe/lock_scan.h"
 #include "probe/query.h"
 #include "probe/region.h"
+#include "probe/semaphores.h"
 #include "probe/wait.h"
 #include "sampler/sampler.h"
 #include "sql/settings.h"
@@ -41,6 +43,18 @@ CPROBE_MODULE_MAGIC;
 #define CPROBE_MAX_QUERIES_MIN 16
 #define CPROBE_MAX_QUERIES_MAX 1000000
 
+#define CPROBE_MAX_LOCKS_DEFAULT 2000
+#define CPROBE_MAX_LOCKS_MIN 16
+#define CPROBE_MAX_LOCKS_MAX 1000000
+
+#define CPROBE_MAX_PAGES_DEFAULT 2000
+#define CPROBE_MAX_PAGES_MIN 16
+#define CPROBE_MAX_PAGES_MAX 1000000
+
+#define CPROBE_MAX_HANDOFFS_DEFAULT 10000
+#define CPROBE_MAX_HANDOFFS_MIN 16
+#define CPROBE_MAX_HANDOFFS_MAX 1000000
+
 #define CPROBE_HISTORY_SIZE_DEFAULT 20000
 #define CPROBE_HISTORY_SIZE_MIN 100
 #define CPROBE_HISTORY_SIZE_MAX 10000000
@@ -49,6 +63,9 @@ PGDLLEXPORT void _PG_init(void);
 
 int			cprobe_instrument = CPROBE_INSTRUMENT_WAITS;
 static int	cprobe_max_queries = CPROBE_MAX_QUERIES_DEFAULT;
+static int	cprobe_max_locks = CPROBE_MAX_LOCKS_DEFAULT;
+static int	cprobe_max_pages = CPROBE_MAX_PAGES_DEFAULT;
+static int	cprobe_max_handoffs = CPROBE_MAX_HANDOFFS_DEFAULT;
 static int	cprobe_history_size = CPROBE_HISTORY_SIZE_DEFAULT;
 
 static const struct config_enum_entry cprobe_instrument_options[] = {
@@ -66,6 +83,9 @@ cprobe_limits(void)
 {
 	CprobeRegionLimits limits = {
 		.max_queries = cprobe_max_queries,
+		.max_locks = cprobe_max_locks,
+		.max_pages = cprobe_max_pages,
+		.max_handoffs = cprobe_max_handoffs,
 		.history_rows = cprobe_history_size,
 	};
 
@@ -92,6 +112,11 @@ cprobe_shmem_startup(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	cprobe_region_create(&limits);
 	LWLockRelease(AddinShmemInitLock);
+	cprobe_lock_scan_init();
+	if (!cprobe_semaphores_init())
+		ereport(LOG,
+				(errmsg("contention_probe cannot tell whose semaphore is posted"),
+				 errdetail("The semaphores of this server are not laid out at a constant distance; hand-offs have no waker.")));
 }
 
 static void
@@ -110,6 +135,27 @@ cprobe_define_startup_settings(void)
 							&cprobe_max_queries,
 							CPROBE_MAX_QUERIES_DEFAULT,
 							CPROBE_MAX_QUERIES_MIN, CPROBE_MAX_QUERIES_MAX,
+							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.max_locks",
+							"LWLocks whose waits are kept apart.",
+							"Waits for further locks are counted in status.dropped_locks.",
+							&cprobe_max_locks,
+							CPROBE_MAX_LOCKS_DEFAULT,
+							CPROBE_MAX_LOCKS_MIN, CPROBE_MAX_LOCKS_MAX,
+							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.max_pages",
+							"Pages whose content lock waits are kept apart; the hottest stay.",
+							"What was counted for pages that gave way is in status.dropped_pages.",
+							&cprobe_max_pages,
+							CPROBE_MAX_PAGES_DEFAULT,
+							CPROBE_MAX_PAGES_MIN, CPROBE_MAX_PAGES_MAX,
+							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.max_handoffs",
+							"Combinations of lock, waiting and waking statement that are kept apart.",
+							"Hand-offs of further ones are counted in status.dropped_handoffs.",
+							&cprobe_max_handoffs,
+							CPROBE_MAX_HANDOFFS_DEFAULT,
+							CPROBE_MAX_HANDOFFS_MIN, CPROBE_MAX_HANDOFFS_MAX,
 							PGC_POSTMASTER, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.history_size",
 							"Rows kept in the view history.",

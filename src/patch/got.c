@@ -37,13 +37,13 @@ typedef struct CprobeElfTables
 	const char *strings;
 	const		ElfW(Rela) * rela[2];	/* of the PLT, and all others */
 	size_t		rela_count[2];
-}			CprobeElfTables;
+} CprobeElfTables;
 
 typedef struct CprobeGotSearch
 {
 	const char *symbol;
 	CprobeGotSlots *found;
-}			CprobeGotSearch;
+} CprobeGotSearch;
 
 /*
  * glibc stores absolute addresses in the dynamic section of a loaded program,
@@ -56,7 +56,7 @@ cprobe_elf_address(uintptr_t load_address, ElfW(Addr) value)
 }
 
 static void
-cprobe_elf_read_dynamic(CprobeElfTables * tables, const ElfW(Dyn) * dynamic)
+cprobe_elf_read_dynamic(CprobeElfTables *tables, const ElfW(Dyn) * dynamic)
 {
 	uintptr_t	base = tables->load_address;
 
@@ -95,7 +95,7 @@ cprobe_elf_read_dynamic(CprobeElfTables * tables, const ElfW(Dyn) * dynamic)
 /* Segments: where the code is, and what the linker made read-only. */
 static void
 cprobe_elf_read_segments(const struct dl_phdr_info *info,
-						 CprobeElfTables * tables, CprobeGotSlots * found)
+						 CprobeElfTables *tables, CprobeGotSlots *found)
 {
 	uintptr_t	page_mask = ~((uintptr_t) sysconf(_SC_PAGESIZE) - 1);
 
@@ -122,8 +122,8 @@ cprobe_elf_read_segments(const struct dl_phdr_info *info,
 }
 
 static void
-cprobe_elf_collect_slots(const CprobeElfTables * tables, int which,
-						 const CprobeGotSearch * search)
+cprobe_elf_collect_slots(const CprobeElfTables *tables, int which,
+						 const CprobeGotSearch *search)
 {
 	for (size_t i = 0; i < tables->rela_count[which]; i++)
 	{
@@ -161,7 +161,7 @@ cprobe_elf_visit_program(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 void
-cprobe_got_find(const char *symbol, CprobeGotSlots * found)
+cprobe_got_find(const char *symbol, CprobeGotSlots *found)
 {
 	CprobeGotSearch search = {.symbol = symbol,.found = found};
 
@@ -175,9 +175,9 @@ cprobe_got_find(const char *symbol, CprobeGotSlots * found)
  * our replacement, so the symbol is resolved here.
  */
 static void *
-cprobe_got_resolve(const char *symbol, const CprobeGotSlots * found)
+cprobe_got_resolve(const char *symbol, const CprobeGotSlots *found)
 {
-	uintptr_t	target = (uintptr_t) * found->slots[0];
+	uintptr_t	target = (uintptr_t) *found->slots[0];
 
 	if (target != 0 &&
 		(target < found->text_start || target >= found->text_end))
@@ -186,7 +186,7 @@ cprobe_got_resolve(const char *symbol, const CprobeGotSlots * found)
 }
 
 static bool
-cprobe_got_is_relro(const CprobeGotSlots * found, void **slot)
+cprobe_got_is_relro(const CprobeGotSlots *found, void **slot)
 {
 	return (uintptr_t) slot >= found->relro_start &&
 		(uintptr_t) slot < found->relro_end;
@@ -198,7 +198,7 @@ cprobe_got_is_relro(const CprobeGotSlots * found, void **slot)
  * less protected than before is not what the user asked for.
  */
 static bool
-cprobe_got_store(const CprobeGotSlots * found, void **slot, void *value)
+cprobe_got_store(const CprobeGotSlots *found, void **slot, void *value)
 {
 	uintptr_t	page_bytes = (uintptr_t) sysconf(_SC_PAGESIZE);
 	void	   *page = (void *) ((uintptr_t) slot & ~(page_bytes - 1));

@@ -29,7 +29,7 @@ typedef enum CprobeGotStatus
 	CPROBE_GOT_REPLACED,
 	CPROBE_GOT_MISSING,			/* the program does not call the symbol */
 	CPROBE_GOT_REFUSED			/* found, but could not be changed */
-}			CprobeGotStatus;
+} CprobeGotStatus;
 
 /* The places of one symbol in the main program's tables. */
 typedef struct CprobeGotSlots
@@ -40,10 +40,10 @@ typedef struct CprobeGotSlots
 	uintptr_t	relro_end;		/* empty when there is none */
 	uintptr_t	text_start;		/* executable segment of the program */
 	uintptr_t	text_end;
-}			CprobeGotSlots;
+} CprobeGotSlots;
 
 /* Find the slots of a symbol in the main program. */
-extern void cprobe_got_find(const char *symbol, CprobeGotSlots * found);
+extern void cprobe_got_find(const char *symbol, CprobeGotSlots *found);
 
 /*
  * Let the main program's calls of symbol go to replacement.  *original

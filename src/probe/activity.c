@@ -28,9 +28,9 @@ cprobe_activity_count(void)
 }
 
 bool
-cprobe_activity_read(int index, CprobeActivity * activity)
+cprobe_activity_read(int index, CprobeActivity *activity)
 {
-	volatile	PgBackendStatus *entry = cprobe_activity_entry(index);
+	volatile PgBackendStatus *entry = cprobe_activity_entry(index);
 
 	for (int tries = 0; tries < CPROBE_ACTIVITY_MAX_TRIES; tries++)
 	{

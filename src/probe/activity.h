@@ -27,7 +27,7 @@ typedef struct CprobeActivity
 	TimestampTz start_time;
 	bool		in_transaction;
 	uint64		query_id;		/* top-level statement, 0 = not known */
-}			CprobeActivity;
+} CprobeActivity;
 
 /* Number of status entries. */
 extern int	cprobe_activity_count(void);
@@ -36,7 +36,7 @@ extern int	cprobe_activity_count(void);
  * Copy entry index under its change count.  False if it is not in use, or was
  * changing each time we looked.
  */
-extern bool cprobe_activity_read(int index, CprobeActivity * activity);
+extern bool cprobe_activity_read(int index, CprobeActivity *activity);
 
 /* Index of the entry with that pid, -1 if there is none. */
 extern int	cprobe_activity_find(int pid);

@@ -44,7 +44,7 @@ cprobe_event_names_count(uint32 class_info)
 }
 
 void
-cprobe_event_names_index(CprobeSharedEventIndex * index)
+cprobe_event_names_index(CprobeSharedEventIndex *index)
 {
 	CprobeEventClassSpec specs[] = {
 		{.class_byte = CPROBE_CLASS_BYTE(PG_WAIT_LWLOCK),
@@ -74,7 +74,7 @@ cprobe_event_names_index(CprobeSharedEventIndex * index)
 }
 
 const char *
-cprobe_event_names_type(const CprobeEvent * event)
+cprobe_event_names_type(const CprobeEvent *event)
 {
 	if (event->unknown)
 		return CPROBE_OTHER_NAME;
@@ -82,7 +82,7 @@ cprobe_event_names_type(const CprobeEvent * event)
 }
 
 const char *
-cprobe_event_names_event(const CprobeEvent * event)
+cprobe_event_names_event(const CprobeEvent *event)
 {
 	if (event->unknown || event->other)
 		return CPROBE_OTHER_NAME;

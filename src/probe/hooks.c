@@ -20,29 +20,31 @@
 static CprobeHook cprobe_hooks[CPROBE_HOOK_COUNT] =
 {
 	CPROBE_HOOK_ROW(CPROBE_HOOK_SEM_WAIT, "semaphore wait", "sem_wait", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_EPOLL_WAIT, "latch and socket wait", "epoll_wait", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_POLL, "latch and socket wait (poll)", "poll", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_SELECT, "delay", "select", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_NANOSLEEP, "delay (nanosleep)", "nanosleep", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_READ, "sequential read", "read", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_PREAD, "read", "pread", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_PREADV, "vectored read", "preadv", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_WRITE, "sequential write", "write", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_PWRITE, "write", "pwrite", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_PWRITEV, "vectored write", "pwritev", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_FSYNC, "file sync", "fsync", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_FDATASYNC, "file data sync", "fdatasync", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_FTRUNCATE, "file truncation", "ftruncate", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_POSIX_FALLOCATE, "file extension", "posix_fallocate", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_POSIX_FADVISE, "prefetch request", "posix_fadvise", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_SYNC_FILE_RANGE, "write-back request", "sync_file_range", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_COPY_FILE_RANGE, "file copy", "copy_file_range", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_SYSTEM, "external command", "system", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_IO_URING_WAIT, "io_uring completion", "io_uring_wait_cqes", "got"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_EXECUTOR_RUN, "statement execution", "ExecutorRun_hook", "executor"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_EXECUTOR_FINISH, "after triggers", "ExecutorFinish_hook", "executor"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_PROCESS_UTILITY, "utility statement", "ProcessUtility_hook", "executor"),
-		CPROBE_HOOK_ROW(CPROBE_HOOK_PLANNER, "planning of nested statements", "planner_hook", "executor"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_SEM_POST, "semaphore post", "sem_post", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_EPOLL_WAIT, "latch and socket wait", "epoll_wait", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_POLL, "latch and socket wait (poll)", "poll", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_SELECT, "delay", "select", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_NANOSLEEP, "delay (nanosleep)", "nanosleep", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_READ, "sequential read", "read", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_PREAD, "read", "pread", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_PREADV, "vectored read", "preadv", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_WRITE, "sequential write", "write", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_PWRITE, "write", "pwrite", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_PWRITEV, "vectored write", "pwritev", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_FSYNC, "file sync", "fsync", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_FDATASYNC, "file data sync", "fdatasync", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_FTRUNCATE, "file truncation", "ftruncate", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_POSIX_FALLOCATE, "file extension", "posix_fallocate", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_POSIX_FADVISE, "prefetch request", "posix_fadvise", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_SYNC_FILE_RANGE, "write-back request", "sync_file_range", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_COPY_FILE_RANGE, "file copy", "copy_file_range", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_SYSTEM, "external command", "system", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_IO_URING_SUBMIT, "io_uring submission", "io_uring_submit", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_IO_URING_WAIT, "io_uring completion", "io_uring_wait_cqes", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_EXECUTOR_RUN, "statement execution", "ExecutorRun_hook", "executor"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_EXECUTOR_FINISH, "after triggers", "ExecutorFinish_hook", "executor"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_PROCESS_UTILITY, "utility statement", "ProcessUtility_hook", "executor"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_PLANNER, "planning of nested statements", "planner_hook", "executor"),
 };
 
 void
@@ -53,7 +55,7 @@ cprobe_hook_set_state(CprobeHookId id, CprobeHookState state,
 	strlcpy(cprobe_hooks[id].reason, reason, CPROBE_GOT_REASON_BYTES);
 }
 
-const		CprobeHook *
+const CprobeHook *
 cprobe_hook_get(CprobeHookId id)
 {
 	return &cprobe_hooks[id];

@@ -20,6 +20,7 @@
 typedef enum CprobeHookId
 {
 	CPROBE_HOOK_SEM_WAIT,
+	CPROBE_HOOK_SEM_POST,
 	CPROBE_HOOK_EPOLL_WAIT,
 	CPROBE_HOOK_POLL,
 	CPROBE_HOOK_SELECT,
@@ -38,13 +39,14 @@ typedef enum CprobeHookId
 	CPROBE_HOOK_SYNC_FILE_RANGE,
 	CPROBE_HOOK_COPY_FILE_RANGE,
 	CPROBE_HOOK_SYSTEM,
+	CPROBE_HOOK_IO_URING_SUBMIT,
 	CPROBE_HOOK_IO_URING_WAIT,
 	CPROBE_HOOK_EXECUTOR_RUN,
 	CPROBE_HOOK_EXECUTOR_FINISH,
 	CPROBE_HOOK_PROCESS_UTILITY,
 	CPROBE_HOOK_PLANNER,
 	CPROBE_HOOK_COUNT
-}			CprobeHookId;
+} CprobeHookId;
 
 typedef enum CprobeHookState
 {
@@ -52,7 +54,7 @@ typedef enum CprobeHookState
 	CPROBE_HOOK_ACTIVE,
 	CPROBE_HOOK_MISSING,		/* the server does not have the symbol */
 	CPROBE_HOOK_REFUSED			/* could not be set; see reason */
-}			CprobeHookState;
+} CprobeHookState;
 
 typedef struct CprobeHook
 {
@@ -61,7 +63,7 @@ typedef struct CprobeHook
 	const char *mechanism;		/* got, callback, detour or executor */
 	CprobeHookState state;
 	char		reason[CPROBE_GOT_REASON_BYTES];	/* empty when active */
-}			CprobeHook;
+} CprobeHook;
 
 /* Where the code of a hook reports what became of it. Postmaster only. */
 extern void cprobe_hook_set_state(CprobeHookId id, CprobeHookState state,

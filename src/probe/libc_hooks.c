@@ -34,7 +34,10 @@
 #include "storage/latch.h"
 
 #include "compat.h"
+#include "probe/held_locks.h"
 #include "probe/libc_hooks.h"
+#include "probe/lock_account.h"
+#include "probe/semaphores.h"
 #include "probe/wait.h"
 
 /* liburing's, which need not be installed to build. */
@@ -53,7 +56,7 @@ cprobe_event_class(void)
 static bool
 cprobe_sem_wakeup_absorbed(void)
 {
-	volatile	PGPROC *proc = MyProc;
+	volatile PGPROC *proc = MyProc;
 
 	if (proc == NULL)
 		return false;
@@ -106,9 +109,26 @@ cprobe_latch_wait_goes_on(int result, int call_errno)
 
 #define CPROBE_INTERRUPTED (result < 0 && call_errno == EINTR)
 
-CPROBE_DEFINE_HOOK(CPROBE_HOOK_SEM_WAIT, int, sem_wait, (sem_t * sem), (sem),
-				   true,
+/*
+ * The compiler is made to spill the callee-saved registers into this frame:
+ * one of them may hold the lock's address, which lock_scan.c looks for.
+ */
+CPROBE_DEFINE_HOOK(CPROBE_HOOK_SEM_WAIT, int, sem_wait, (sem_t *sem), (sem),
+				   (__builtin_unwind_init(), true),
 				   CPROBE_INTERRUPTED || cprobe_sem_wakeup_absorbed())
+
+static int	(*cprobe_original_sem_post) (sem_t *sem);
+
+/* Wakes a process: tell it who did, before it runs. Never sleeps. */
+static int
+cprobe_hook_sem_post(sem_t *sem)
+{
+	int			number = cprobe_enabled ? cprobe_semaphore_owner(sem) : -1;
+
+	if (number >= 0)
+		cprobe_handoff_stamp(number);
+	return cprobe_original_sem_post(sem);
+}
 
 /* A poll with timeout 0 asks and does not wait. */
 CPROBE_DEFINE_HOOK(CPROBE_HOOK_EPOLL_WAIT, int, epoll_wait,
@@ -123,14 +143,42 @@ CPROBE_DEFINE_HOOK(CPROBE_HOOK_POLL, int, poll,
 				   timeout != 0,
 				   cprobe_latch_wait_goes_on(result, call_errno))
 
-CPROBE_DEFINE_HOOK(CPROBE_HOOK_SELECT, int, select,
-				   (int count, fd_set * readable, fd_set * writable, fd_set * except, struct timeval *timeout),
-				   (count, readable, writable, except, timeout),
-				   true, false)
+/*
+ * As CPROBE_DEFINE_HOOK, for delays.  They are often outside of any wait
+ * event; even then a process that holds LWLocks in its sleep says so.
+ */
+#define CPROBE_DEFINE_DELAY_HOOK(id, type, name, params, args) \
+	static type (*cprobe_original_##name) params; \
+	\
+	static type \
+	cprobe_hook_##name params \
+	{ \
+		bool		timed = cprobe_wait_begin(id, __builtin_frame_address(0)); \
+		CprobeSharedSlot *slot = NULL; \
+		type		result; \
+		int			call_errno; \
+		\
+		if (!timed && cprobe_enabled) \
+			slot = cprobe_slot_mine(); \
+		if (slot != NULL) \
+			cprobe_held_locks_publish(slot); \
+		result = cprobe_original_##name args; \
+		call_errno = errno; \
+		if (timed) \
+			cprobe_wait_end(false); \
+		if (slot != NULL) \
+			cprobe_held_locks_retract(slot); \
+		errno = call_errno; \
+		return result; \
+	}
 
-CPROBE_DEFINE_HOOK(CPROBE_HOOK_NANOSLEEP, int, nanosleep,
-				   (const struct timespec *time, struct timespec *rest),
-				   (time, rest), true, false)
+CPROBE_DEFINE_DELAY_HOOK(CPROBE_HOOK_SELECT, int, select,
+						 (int count, fd_set * readable, fd_set * writable, fd_set * except, struct timeval *timeout),
+						 (count, readable, writable, except, timeout))
+
+CPROBE_DEFINE_DELAY_HOOK(CPROBE_HOOK_NANOSLEEP, int, nanosleep,
+						 (const struct timespec *time, struct timespec *rest),
+						 (time, rest))
 
 /*
  * A latch wait that was woken reads its signal descriptor, still under its
@@ -192,8 +240,11 @@ CPROBE_DEFINE_HOOK(CPROBE_HOOK_SYSTEM, int, system, (const char *command),
 				   (command), true, false)
 
 /* liburing returns -EINTR; the server asks again. */
+CPROBE_DEFINE_HOOK(CPROBE_HOOK_IO_URING_SUBMIT, int, io_uring_submit,
+				   (struct io_uring *ring), (ring), true, result == -EINTR)
+
 CPROBE_DEFINE_HOOK(CPROBE_HOOK_IO_URING_WAIT, int, io_uring_wait_cqes,
-				   (struct io_uring *ring, struct io_uring_cqe **cqe, unsigned int count, struct __kernel_timespec *timeout, sigset_t * mask),
+				   (struct io_uring *ring, struct io_uring_cqe **cqe, unsigned int count, struct __kernel_timespec *timeout, sigset_t *mask),
 				   (ring, cqe, count, timeout, mask),
 				   true, result == -EINTR)
 
@@ -203,7 +254,7 @@ typedef struct CprobeLibcHook
 	const char *alternative;	/* name in builds with 64-bit file offsets */
 	void	   *replacement;
 	void	  **original;
-}			CprobeLibcHook;
+} CprobeLibcHook;
 
 #define CPROBE_LIBC_HOOK(id, name, alternative_name) \
 	{id, alternative_name, (void *) cprobe_hook_##name, \
@@ -211,6 +262,7 @@ typedef struct CprobeLibcHook
 
 static const CprobeLibcHook cprobe_libc_hooks[] = {
 	CPROBE_LIBC_HOOK(CPROBE_HOOK_SEM_WAIT, sem_wait, NULL),
+	CPROBE_LIBC_HOOK(CPROBE_HOOK_SEM_POST, sem_post, NULL),
 	CPROBE_LIBC_HOOK(CPROBE_HOOK_EPOLL_WAIT, epoll_wait, NULL),
 	CPROBE_LIBC_HOOK(CPROBE_HOOK_POLL, poll, NULL),
 	CPROBE_LIBC_HOOK(CPROBE_HOOK_SELECT, select, NULL),
@@ -229,11 +281,12 @@ static const CprobeLibcHook cprobe_libc_hooks[] = {
 	CPROBE_LIBC_HOOK(CPROBE_HOOK_SYNC_FILE_RANGE, sync_file_range, NULL),
 	CPROBE_LIBC_HOOK(CPROBE_HOOK_COPY_FILE_RANGE, copy_file_range, NULL),
 	CPROBE_LIBC_HOOK(CPROBE_HOOK_SYSTEM, system, NULL),
+	CPROBE_LIBC_HOOK(CPROBE_HOOK_IO_URING_SUBMIT, io_uring_submit, NULL),
 	CPROBE_LIBC_HOOK(CPROBE_HOOK_IO_URING_WAIT, io_uring_wait_cqes, NULL),
 };
 
 static void
-cprobe_libc_hook_install(const CprobeLibcHook * hook)
+cprobe_libc_hook_install(const CprobeLibcHook *hook)
 {
 	const char *symbol = cprobe_hook_get(hook->id)->symbol;
 	char		reason[CPROBE_GOT_REASON_BYTES];

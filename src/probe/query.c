@@ -126,7 +126,7 @@ cprobe_query_ExecutorRun(CPROBE_EXECUTOR_RUN_ARGS)
 }
 
 static void
-cprobe_query_finish_chained(QueryDesc * query_desc)
+cprobe_query_finish_chained(QueryDesc *query_desc)
 {
 	if (prev_ExecutorFinish)
 		prev_ExecutorFinish(query_desc);
@@ -135,7 +135,7 @@ cprobe_query_finish_chained(QueryDesc * query_desc)
 }
 
 static void
-cprobe_query_ExecutorFinish(QueryDesc * query_desc)
+cprobe_query_ExecutorFinish(QueryDesc *query_desc)
 {
 	CPROBE_QUERY_FRAME(query_desc->plannedstmt->queryId,
 					   cprobe_query_finish_chained(query_desc));

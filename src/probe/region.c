@@ -14,6 +14,7 @@
 
 #include "machine/clock.h"
 #include "probe/event_names.h"
+#include "probe/lock_account.h"
 #include "probe/region.h"
 #include "probe/slot.h"
 
@@ -39,17 +40,17 @@ CprobeSharedRegion *cprobe_region = NULL;
 
 typedef struct CprobeTypeName
 {
-	char		text[CPROBE_TYPE_NAME_BYTES];
-}			CprobeTypeName;
+	char text[	CPROBE_TYPE_NAME_BYTES];
+} CprobeTypeName;
 
 static uint32
-cprobe_region_query_event_limit(const CprobeRegionLimits * limits)
+cprobe_region_query_event_limit(const CprobeRegionLimits *limits)
 {
 	return (uint32) limits->max_queries * CPROBE_EVENTS_PER_QUERY;
 }
 
 static uint32
-cprobe_region_profile_limit(const CprobeRegionLimits * limits)
+cprobe_region_profile_limit(const CprobeRegionLimits *limits)
 {
 	return (uint32) limits->max_queries * CPROBE_PROFILE_PER_QUERY +
 		CPROBE_PROFILE_BASE;
@@ -57,7 +58,7 @@ cprobe_region_profile_limit(const CprobeRegionLimits * limits)
 
 /* Reserve a part: its offset, aligned to a cache line. */
 static Size
-cprobe_region_place(Size * total, Size bytes)
+cprobe_region_place(Size *total, Size bytes)
 {
 	Size		offset = *total;
 
@@ -67,8 +68,8 @@ cprobe_region_place(Size * total, Size bytes)
 
 /* Fill in every offset; the same arithmetic sizes and creates the region. */
 static void
-cprobe_region_lay_out(CprobeSharedRegion * region,
-					  const CprobeRegionLimits * limits)
+cprobe_region_lay_out(CprobeSharedRegion *region,
+					  const CprobeRegionLimits *limits)
 {
 	Size		total = CACHELINEALIGN(sizeof(CprobeSharedRegion));
 	uint32		events = region->events.event_count;
@@ -95,6 +96,18 @@ cprobe_region_lay_out(CprobeSharedRegion * region,
 													  cprobe_map_size(cprobe_region_query_event_limit(limits),
 																	  CPROBE_QUERY_EVENT_KEY_WORDS,
 																	  CPROBE_QUERY_EVENT_VALUE_WORDS));
+	region->locks_offset = cprobe_region_place(&total,
+											   cprobe_map_size((uint32) limits->max_locks,
+															   CPROBE_LOCK_KEY_WORDS,
+															   CPROBE_LOCK_VALUE_WORDS));
+	region->pages_offset = cprobe_region_place(&total,
+											   cprobe_map_size((uint32) limits->max_pages,
+															   CPROBE_PAGE_KEY_WORDS,
+															   CPROBE_PAGE_VALUE_WORDS));
+	region->handoffs_offset = cprobe_region_place(&total,
+												  cprobe_map_size((uint32) limits->max_handoffs,
+																  CPROBE_HANDOFF_KEY_WORDS,
+																  CPROBE_HANDOFF_VALUE_WORDS));
 	region->profile_offset = cprobe_region_place(&total,
 												 cprobe_map_size(cprobe_region_profile_limit(limits),
 																 CPROBE_PROFILE_KEY_WORDS,
@@ -107,7 +120,7 @@ cprobe_region_lay_out(CprobeSharedRegion * region,
 }
 
 Size
-cprobe_region_size(const CprobeRegionLimits * limits)
+cprobe_region_size(const CprobeRegionLimits *limits)
 {
 	CprobeSharedRegion region = {0};
 
@@ -124,7 +137,7 @@ cprobe_region_at(Size offset)
 
 /* The server hands out zeroed memory; only what is not zero is stored here. */
 static void
-cprobe_region_init(const CprobeRegionLimits * limits)
+cprobe_region_init(const CprobeRegionLimits *limits)
 {
 	memset(cprobe_region, 0, sizeof(*cprobe_region));
 	cprobe_event_names_index(&cprobe_region->events);
@@ -139,6 +152,12 @@ cprobe_region_init(const CprobeRegionLimits * limits)
 					cprobe_region_query_event_limit(limits),
 					CPROBE_QUERY_EVENT_KEY_WORDS,
 					CPROBE_QUERY_EVENT_VALUE_WORDS);
+	cprobe_map_init(cprobe_region_locks(), (uint32) limits->max_locks,
+					CPROBE_LOCK_KEY_WORDS, CPROBE_LOCK_VALUE_WORDS);
+	cprobe_map_init(cprobe_region_pages(), (uint32) limits->max_pages,
+					CPROBE_PAGE_KEY_WORDS, CPROBE_PAGE_VALUE_WORDS);
+	cprobe_map_init(cprobe_region_handoffs(), (uint32) limits->max_handoffs,
+					CPROBE_HANDOFF_KEY_WORDS, CPROBE_HANDOFF_VALUE_WORDS);
 	cprobe_map_init(cprobe_region_profile(),
 					cprobe_region_profile_limit(limits),
 					CPROBE_PROFILE_KEY_WORDS, CPROBE_PROFILE_VALUE_WORDS);
@@ -146,7 +165,7 @@ cprobe_region_init(const CprobeRegionLimits * limits)
 }
 
 void
-cprobe_region_create(const CprobeRegionLimits * limits)
+cprobe_region_create(const CprobeRegionLimits *limits)
 {
 	bool		found;
 
@@ -203,6 +222,24 @@ CprobeSharedMap *
 cprobe_region_query_events(void)
 {
 	return cprobe_region_at(cprobe_region->query_events_offset);
+}
+
+CprobeSharedMap *
+cprobe_region_locks(void)
+{
+	return cprobe_region_at(cprobe_region->locks_offset);
+}
+
+CprobeSharedMap *
+cprobe_region_pages(void)
+{
+	return cprobe_region_at(cprobe_region->pages_offset);
+}
+
+CprobeSharedMap *
+cprobe_region_handoffs(void)
+{
+	return cprobe_region_at(cprobe_region->handoffs_offset);
 }
 
 CprobeSharedMap *

@@ -10,7 +10,8 @@
  * at offsets that the header holds.
  *
  *	   header | slots | departed | departed hits | histograms | queries |
- *	   query events | profile | history | backend type names
+ *	   query events | locks | pages | hand-offs | profile | history |
+ *	   backend type names
  *
  * Sizes follow from the server's own numbers at its start.  Memory is handed
  * out zeroed by the server and the slots are not touched at start: a slot's
@@ -57,12 +58,15 @@
 StaticAssertDecl(CPROBE_TYPES <= CPROBE_TYPE_FIRST_NAMED,
 				 "codes of named backend types start above the server's");
 
+/* Numbers of WAL insertion locks held at once that are told apart. */
+#define CPROBE_WAL_OCCUPANCY 129
+
 /* Completed waits of one event; in slots and in the departed sums. */
 typedef struct CprobeSharedWaits
 {
 	pg_atomic_uint64 waits;		/* completed waits */
 	pg_atomic_uint64 time_ns;	/* their total duration, ns */
-}			CprobeSharedWaits;
+} CprobeSharedWaits;
 
 /* Written by the sampler alone; read without locks, each field by itself. */
 typedef struct CprobeSharedSampler
@@ -74,7 +78,7 @@ typedef struct CprobeSharedSampler
 	pg_atomic_uint64 dropped_names; /* worker types without a name left */
 	pg_atomic_uint64 hook_cost_ps;	/* calibrated cost of timing one wait,
 									 * picoseconds; 0 = not yet known */
-}			CprobeSharedSampler;
+} CprobeSharedSampler;
 
 typedef struct CprobeSharedRegion
 {
@@ -88,6 +92,9 @@ typedef struct CprobeSharedRegion
 	Size		histograms_offset;
 	Size		queries_offset;
 	Size		query_events_offset;
+	Size		locks_offset;
+	Size		pages_offset;
+	Size		handoffs_offset;
 	Size		profile_offset;
 	Size		history_offset;
 	Size		type_names_offset;
@@ -107,40 +114,52 @@ typedef struct CprobeSharedRegion
 
 	/* interned names in use; the sampler's */
 	pg_atomic_uint32 type_name_count;
-}			CprobeSharedRegion;
+
+	/*
+	 * Looks of the sampler at which so many WAL insertion locks were held at
+	 * once; the last element takes larger numbers.  The sampler's.
+	 */
+	pg_atomic_uint64 wal_locks_held[CPROBE_WAL_OCCUPANCY];
+} CprobeSharedRegion;
 
 /* The region, or NULL when the library was not preloaded. */
-extern PGDLLEXPORT CprobeSharedRegion * cprobe_region;
+extern PGDLLEXPORT CprobeSharedRegion *cprobe_region;
 
 /* Limits given by GUCs, needed for sizing. */
 typedef struct CprobeRegionLimits
 {
 	int			max_queries;
+	int			max_locks;
+	int			max_pages;
+	int			max_handoffs;
 	int			history_rows;
-}			CprobeRegionLimits;
+} CprobeRegionLimits;
 
 /* Bytes to request from the server. May throw (sizes that overflow). */
-extern Size cprobe_region_size(const CprobeRegionLimits * limits);
+extern Size cprobe_region_size(const CprobeRegionLimits *limits);
 
 /*
  * Create the region, or find the one that exists, and set cprobe_region.
  * Postmaster, at startup, once. May throw.
  */
-extern void cprobe_region_create(const CprobeRegionLimits * limits);
+extern void cprobe_region_create(const CprobeRegionLimits *limits);
 
 /* Throw the error that users of preloaded extensions know, if not preloaded. */
 extern void cprobe_region_require(void);
 
 /* Parts. The index must be in range; no checks. */
-extern CprobeSharedWaits * cprobe_region_departed(uint32 epoch, uint32 type);
-extern pg_atomic_uint64 * cprobe_region_departed_hits(uint32 epoch);
-extern CprobeSharedHistogram * cprobe_region_histogram(uint32 epoch,
-													   uint32 shard,
-													   uint32 event);
-extern CprobeSharedMap * cprobe_region_queries(void);
-extern CprobeSharedMap * cprobe_region_query_events(void);
-extern CprobeSharedMap * cprobe_region_profile(void);
-extern CprobeSharedRing * cprobe_region_history(void);
+extern CprobeSharedWaits *cprobe_region_departed(uint32 epoch, uint32 type);
+extern pg_atomic_uint64 *cprobe_region_departed_hits(uint32 epoch);
+extern CprobeSharedHistogram *cprobe_region_histogram(uint32 epoch,
+													  uint32 shard,
+													  uint32 event);
+extern CprobeSharedMap *cprobe_region_queries(void);
+extern CprobeSharedMap *cprobe_region_query_events(void);
+extern CprobeSharedMap *cprobe_region_locks(void);
+extern CprobeSharedMap *cprobe_region_pages(void);
+extern CprobeSharedMap *cprobe_region_handoffs(void);
+extern CprobeSharedMap *cprobe_region_profile(void);
+extern CprobeSharedRing *cprobe_region_history(void);
 
 /* Name of a backend type code, for display. */
 extern const char *cprobe_region_type_name(uint32 type);

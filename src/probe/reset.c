@@ -68,6 +68,9 @@ cprobe_reset_drops(void)
 {
 	pg_atomic_write_u64(&cprobe_region_queries()->dropped, 0);
 	pg_atomic_write_u64(&cprobe_region_query_events()->dropped, 0);
+	pg_atomic_write_u64(&cprobe_region_locks()->dropped, 0);
+	pg_atomic_write_u64(&cprobe_region_pages()->dropped, 0);
+	pg_atomic_write_u64(&cprobe_region_handoffs()->dropped, 0);
 	pg_atomic_write_u64(&cprobe_region_profile()->dropped, 0);
 }
 

@@ -12,10 +12,11 @@
 #include "access/parallel.h"
 #include "postmaster/bgworker_internals.h"
 
+#include "probe/lock_account.h"
 #include "probe/slot.h"
 
 /* The calling process's slot and its number; NULL until its first wait. */
-static CprobeSharedSlot * cprobe_my_slot = NULL;
+static CprobeSharedSlot *cprobe_my_slot = NULL;
 static int	cprobe_my_number = -1;
 
 Size
@@ -29,7 +30,7 @@ cprobe_slot_size(uint32 event_count)
 
 /* Add what a former owner left to the sums of the departed of this epoch. */
 static void
-cprobe_slot_fold(CprobeSharedSlot * slot)
+cprobe_slot_fold(CprobeSharedSlot *slot)
 {
 	CprobeSharedWaits *departed = cprobe_region_departed(slot->epoch,
 														 slot->type);
@@ -55,14 +56,14 @@ cprobe_slot_fold(CprobeSharedSlot * slot)
 }
 
 static void
-cprobe_slot_clear(CprobeSharedSlot * slot)
+cprobe_slot_clear(CprobeSharedSlot *slot)
 {
 	memset(slot->hits, 0, sizeof(slot->hits));
 	memset(slot->waits, 0,
 		   cprobe_region->events.event_count * sizeof(CprobeSharedWaits));
 }
 
-static uint32
+uint32
 cprobe_slot_my_type(void)
 {
 	if (MyBackendType == B_BG_WORKER && IsParallelWorker())
@@ -71,7 +72,7 @@ cprobe_slot_my_type(void)
 }
 
 static void
-cprobe_slot_write_identity(CprobeSharedSlot * slot)
+cprobe_slot_write_identity(CprobeSharedSlot *slot)
 {
 	slot->type = cprobe_slot_my_type();
 	slot->database_id = MyDatabaseId;
@@ -81,7 +82,7 @@ cprobe_slot_write_identity(CprobeSharedSlot * slot)
 
 /* Take the slot over from whoever had the process number before. */
 static void
-cprobe_slot_take(CprobeSharedSlot * slot)
+cprobe_slot_take(CprobeSharedSlot *slot)
 {
 	uint32		epoch = cprobe_region_epoch();
 
@@ -96,9 +97,13 @@ cprobe_slot_take(CprobeSharedSlot * slot)
 	if (MyBgworkerEntry != NULL)
 		strlcpy(slot->worker_type, MyBgworkerEntry->bgw_type,
 				CPROBE_TYPE_NAME_BYTES);
+	cprobe_handoff_forget(slot);
+
 	/* A predecessor that was killed in its sleep left the wait open. */
 	pg_atomic_write_u32(&slot->wait_sequence,
 						(pg_atomic_read_u32(&slot->wait_sequence) + 1) & ~1U);
+	pg_atomic_write_u32(&slot->held_sequence,
+						(pg_atomic_read_u32(&slot->held_sequence) + 1) & ~1U);
 	cprobe_slot_end_change(slot);
 }
 
@@ -131,7 +136,7 @@ cprobe_slot_my_number(void)
 }
 
 void
-cprobe_slot_renew(CprobeSharedSlot * slot, uint32 epoch)
+cprobe_slot_renew(CprobeSharedSlot *slot, uint32 epoch)
 {
 	cprobe_slot_begin_change(slot);
 	cprobe_slot_clear(slot);
@@ -140,7 +145,7 @@ cprobe_slot_renew(CprobeSharedSlot * slot, uint32 epoch)
 }
 
 void
-cprobe_slot_identify(CprobeSharedSlot * slot)
+cprobe_slot_identify(CprobeSharedSlot *slot)
 {
 	cprobe_slot_begin_change(slot);
 	cprobe_slot_write_identity(slot);

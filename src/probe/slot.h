@@ -27,7 +27,11 @@
 #ifndef CPROBE_SLOT_H
 #define CPROBE_SLOT_H
 
+#include "probe/lock_key.h"
 #include "probe/region.h"
+
+/* Locks held in a sleep that are published. */
+#define CPROBE_HELD_LOCKS 4
 
 typedef struct CprobeSharedSlot
 {
@@ -49,6 +53,33 @@ typedef struct CprobeSharedSlot
 	uint64		wait_query_id;	/* innermost statement, 0 = none known */
 	Oid			wait_user_id;
 	bool		wait_idle;
+	uint8		wait_mode;		/* CprobeLockMode, if it is for a lock */
+	uint8		wait_proof;		/* CprobeProof, likewise */
+	bool		wait_has_page;	/* it is for a page's content lock */
+	uint64		wait_lock;		/* CprobeLockKey; 0 = no lock */
+	CprobePage	wait_page;
+
+	/*
+	 * Stamp of the last process that posted this process's semaphore.  Many
+	 * may: one makes the sequence odd by compare-and-swap, or leaves it if
+	 * another is at it; it fills the fields and makes it even.  All of that
+	 * before the post, so that the sleeper finds it done.
+	 */
+	pg_atomic_uint32 post_sequence;
+	int32		post_pid;
+	uint32		post_type;		/* backend type code */
+	uint32		post_number;	/* process number */
+	uint64		post_ns;		/* clock.h */
+	uint64		post_query_id;	/* its innermost statement, 0 = none known */
+
+	/*
+	 * LWLocks that the process holds while it sleeps.  Written before the
+	 * sleep, then the sequence is made odd; made even after it.  Valid while
+	 * odd, as with wait_sequence.
+	 */
+	pg_atomic_uint32 held_sequence;
+	uint32		held_count;		/* of all; may exceed CPROBE_HELD_LOCKS */
+	uint64		held_locks[CPROBE_HELD_LOCKS];	/* CprobeLockKey */
 
 	/* Identity, guarded by changecount. */
 	Oid			database_id;
@@ -61,7 +92,7 @@ typedef struct CprobeSharedSlot
 
 	/* completed waits, by event number; the owner's */
 	CprobeSharedWaits waits[FLEXIBLE_ARRAY_MEMBER];
-}			CprobeSharedSlot;
+} CprobeSharedSlot;
 
 StaticAssertDecl(offsetof(CprobeSharedSlot, wait_idle) < PG_CACHE_LINE_SIZE,
 				 "what samplers look at fits into one cache line");
@@ -83,20 +114,23 @@ extern Size cprobe_slot_size(uint32 event_count);
  * process without PGPROC.  Hook context.  Cost: a few loads; once per process
  * the fold, some microseconds.
  */
-extern CprobeSharedSlot * cprobe_slot_mine(void);
+extern CprobeSharedSlot *cprobe_slot_mine(void);
+
+/* Backend type code of the calling process. Hook context. */
+extern uint32 cprobe_slot_my_type(void);
 
 /* Number of the calling process's slot; only after cprobe_slot_mine. */
 extern uint32 cprobe_slot_my_number(void);
 
 /* Clear the calling process's counters if a reset happened. Hook context. */
-extern void cprobe_slot_renew(CprobeSharedSlot * slot, uint32 epoch);
+extern void cprobe_slot_renew(CprobeSharedSlot *slot, uint32 epoch);
 
 /* Database and user became known or changed. Hook context. */
-extern void cprobe_slot_identify(CprobeSharedSlot * slot);
+extern void cprobe_slot_identify(CprobeSharedSlot *slot);
 
 /* Before changing guarded fields, and after. Hook context. */
 static inline void
-cprobe_slot_begin_change(CprobeSharedSlot * slot)
+cprobe_slot_begin_change(CprobeSharedSlot *slot)
 {
 	pg_atomic_write_u32(&slot->changecount,
 						pg_atomic_read_u32(&slot->changecount) + 1);
@@ -104,7 +138,7 @@ cprobe_slot_begin_change(CprobeSharedSlot * slot)
 }
 
 static inline void
-cprobe_slot_end_change(CprobeSharedSlot * slot)
+cprobe_slot_end_change(CprobeSharedSlot *slot)
 {
 	pg_write_barrier();
 	pg_atomic_write_u32(&slot->changecount,
@@ -113,7 +147,7 @@ cprobe_slot_end_change(CprobeSharedSlot * slot)
 
 /* Single-writer counter: the owner only. */
 static inline void
-cprobe_counter_add(pg_atomic_uint64 * counter, uint64 amount)
+cprobe_counter_add(pg_atomic_uint64 *counter, uint64 amount)
 {
 	pg_atomic_write_u64(counter, pg_atomic_read_u64(counter) + amount);
 }

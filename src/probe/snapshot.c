@@ -25,7 +25,7 @@
 
 /* Wait for an even change count; the last one seen if there is none. */
 static uint32
-cprobe_snapshot_stable_count(CprobeSharedSlot * slot)
+cprobe_snapshot_stable_count(CprobeSharedSlot *slot)
 {
 	uint32		count = pg_atomic_read_u32(&slot->changecount);
 
@@ -44,8 +44,8 @@ cprobe_snapshot_stable_count(CprobeSharedSlot * slot)
 }
 
 static void
-cprobe_snapshot_copy_fields(CprobeSharedSlot * slot, CprobeSlotCopy * copy,
-							const CprobeSnapshot * snapshot)
+cprobe_snapshot_copy_fields(CprobeSharedSlot *slot, CprobeSlotCopy *copy,
+							const CprobeSnapshot *snapshot)
 {
 	copy->used = slot->pid != 0 && slot->epoch == snapshot->epoch;
 	if (!copy->used)
@@ -69,7 +69,7 @@ cprobe_snapshot_copy_fields(CprobeSharedSlot * slot, CprobeSlotCopy * copy,
 
 /* Copy one slot; a torn copy is possible only if its owner is stopped. */
 static void
-cprobe_snapshot_copy_slot(CprobeSnapshot * snapshot, uint32 number)
+cprobe_snapshot_copy_slot(CprobeSnapshot *snapshot, uint32 number)
 {
 	CprobeSharedSlot *slot = cprobe_slot_get(number);
 	CprobeSlotCopy *copy = &snapshot->slots[number];
@@ -85,7 +85,7 @@ cprobe_snapshot_copy_slot(CprobeSnapshot * snapshot, uint32 number)
 }
 
 static void
-cprobe_snapshot_copy_departed(CprobeSnapshot * snapshot)
+cprobe_snapshot_copy_departed(CprobeSnapshot *snapshot)
 {
 	CprobeSharedWaits *departed = cprobe_region_departed(snapshot->epoch, 0);
 	pg_atomic_uint64 *hits = cprobe_region_departed_hits(snapshot->epoch);
@@ -103,7 +103,7 @@ cprobe_snapshot_copy_departed(CprobeSnapshot * snapshot)
 
 /* Copy again what changed; false when nothing did. */
 static bool
-cprobe_snapshot_refresh(CprobeSnapshot * snapshot)
+cprobe_snapshot_refresh(CprobeSnapshot *snapshot)
 {
 	bool		changed = false;
 
@@ -121,7 +121,7 @@ cprobe_snapshot_refresh(CprobeSnapshot * snapshot)
 
 /* A copy of everything in one epoch; false if a reset came between. */
 static bool
-cprobe_snapshot_try(CprobeSnapshot * snapshot)
+cprobe_snapshot_try(CprobeSnapshot *snapshot)
 {
 	snapshot->epoch = cprobe_region_epoch();
 	for (uint32 i = 0; i < snapshot->slot_count; i++)
@@ -138,7 +138,7 @@ cprobe_snapshot_try(CprobeSnapshot * snapshot)
 
 /* Slots whose owner is gone belong to the departed. */
 static void
-cprobe_snapshot_settle_dead(CprobeSnapshot * snapshot)
+cprobe_snapshot_settle_dead(CprobeSnapshot *snapshot)
 {
 	for (uint32 i = 0; i < snapshot->slot_count; i++)
 	{
@@ -181,7 +181,7 @@ cprobe_snapshot_take(void)
 }
 
 CprobeWaits *
-cprobe_snapshot_totals(const CprobeSnapshot * snapshot)
+cprobe_snapshot_totals(const CprobeSnapshot *snapshot)
 {
 	CprobeWaits *totals = palloc0(snapshot->event_count * sizeof(CprobeWaits));
 
@@ -189,7 +189,7 @@ cprobe_snapshot_totals(const CprobeSnapshot * snapshot)
 	{
 		for (uint32 t = 0; t < CPROBE_TYPES; t++)
 		{
-			const		CprobeWaits *departed = cprobe_snapshot_departed(snapshot, t);
+			const CprobeWaits *departed = cprobe_snapshot_departed(snapshot, t);
 
 			totals[e].waits += departed[e].waits;
 			totals[e].time_ns += departed[e].time_ns;
@@ -206,7 +206,7 @@ cprobe_snapshot_totals(const CprobeSnapshot * snapshot)
 }
 
 const char *
-cprobe_snapshot_type_name(const CprobeSlotCopy * slot)
+cprobe_snapshot_type_name(const CprobeSlotCopy *slot)
 {
 	if (slot->worker_type[0] != '\0')
 		return slot->worker_type;
@@ -214,7 +214,7 @@ cprobe_snapshot_type_name(const CprobeSlotCopy * slot)
 }
 
 CprobeCurrentWait
-cprobe_snapshot_current_wait(CprobeSharedSlot * slot)
+cprobe_snapshot_current_wait(CprobeSharedSlot *slot)
 {
 	CprobeCurrentWait wait = {0};
 
@@ -240,7 +240,7 @@ cprobe_snapshot_current_wait(CprobeSharedSlot * slot)
 }
 
 bool
-cprobe_snapshot_slot_is_of(CprobeSharedSlot * slot, int pid)
+cprobe_snapshot_slot_is_of(CprobeSharedSlot *slot, int pid)
 {
 	uint32		count = cprobe_snapshot_stable_count(slot);
 	bool		same = slot->pid == pid;

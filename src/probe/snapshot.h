@@ -32,7 +32,7 @@ typedef struct CprobeWaits
 {
 	uint64		waits;
 	uint64		time_ns;
-}			CprobeWaits;
+} CprobeWaits;
 
 /* One slot, copied. */
 typedef struct CprobeSlotCopy
@@ -48,7 +48,7 @@ typedef struct CprobeSlotCopy
 	char		worker_type[CPROBE_TYPE_NAME_BYTES];
 	uint64		hits[CPROBE_HOOK_COUNT];
 	CprobeWaits *waits;			/* by event number */
-}			CprobeSlotCopy;
+} CprobeSlotCopy;
 
 typedef struct CprobeSnapshot
 {
@@ -58,24 +58,24 @@ typedef struct CprobeSnapshot
 	CprobeSlotCopy *slots;		/* by process number */
 	CprobeWaits *departed;		/* [type][event], slots of the dead included */
 	uint64		hits[CPROBE_HOOK_COUNT];	/* all processes, ever */
-}			CprobeSnapshot;
+} CprobeSnapshot;
 
-extern CprobeSnapshot * cprobe_snapshot_take(void);
+extern CprobeSnapshot *cprobe_snapshot_take(void);
 
 /* Departed processes of one backend type. */
 static inline CprobeWaits *
-cprobe_snapshot_departed(const CprobeSnapshot * snapshot, uint32 type)
+cprobe_snapshot_departed(const CprobeSnapshot *snapshot, uint32 type)
 {
 	return snapshot->departed + (Size) type * snapshot->event_count;
 }
 
 /* Sum over all processes, by event number; palloc'd. */
-extern CprobeWaits * cprobe_snapshot_totals(const CprobeSnapshot * snapshot);
+extern CprobeWaits *cprobe_snapshot_totals(const CprobeSnapshot *snapshot);
 
 /*
  * Display name of a slot's backend type: for background workers their own.
  */
-extern const char *cprobe_snapshot_type_name(const CprobeSlotCopy * slot);
+extern const char *cprobe_snapshot_type_name(const CprobeSlotCopy *slot);
 
 /* What a process waits for now, as its slot says. */
 typedef struct CprobeCurrentWait
@@ -87,15 +87,15 @@ typedef struct CprobeCurrentWait
 	uint64		query_id;
 	Oid			user_id;
 	uint32		sequence;		/* differs between two waits */
-}			CprobeCurrentWait;
+} CprobeCurrentWait;
 
 /* Copy the current wait of a slot; bounded tries, then "not waiting". */
-extern CprobeCurrentWait cprobe_snapshot_current_wait(CprobeSharedSlot * slot);
+extern CprobeCurrentWait cprobe_snapshot_current_wait(CprobeSharedSlot *slot);
 
 /*
  * Is the slot that of the living process with that pid?  A process that has
  * not waited yet has no slot.
  */
-extern bool cprobe_snapshot_slot_is_of(CprobeSharedSlot * slot, int pid);
+extern bool cprobe_snapshot_slot_is_of(CprobeSharedSlot *slot, int pid);
 
 #endif							/* CPROBE_SNAPSHOT_H */

@@ -16,6 +16,8 @@
 #include "access/xact.h"
 
 #include "machine/clock.h"
+#include "probe/held_locks.h"
+#include "probe/lock_account.h"
 #include "probe/query.h"
 #include "probe/slot.h"
 #include "probe/wait.h"
@@ -33,7 +35,8 @@ typedef struct CprobeWait
 	uint64		returned_ns;	/* when the last call of the loop returned */
 	uint64		query_id;
 	Oid			user_id;
-}			CprobeWait;
+	CprobeLockWait lock;
+} CprobeWait;
 
 static CprobeWait cprobe_wait;
 
@@ -53,7 +56,7 @@ typedef struct CprobeQueryAccount
 	uint32		epoch;			/* 0 = nothing cached */
 	uint64		key[3];			/* database and user, query, event */
 	pg_atomic_uint64 *values;
-}			CprobeQueryAccount;
+} CprobeQueryAccount;
 
 static CprobeQueryAccount cprobe_query_account;
 
@@ -79,20 +82,25 @@ cprobe_wait_is_idle(uint32 info)
 
 /* Show the wait to readers: see the protocol in slot.h. */
 static void
-cprobe_wait_publish(CprobeSharedSlot * slot, bool idle)
+cprobe_wait_publish(CprobeSharedSlot *slot, bool idle)
 {
 	slot->wait_info = cprobe_wait.info;
 	slot->wait_since_ns = cprobe_wait.since_ns;
 	slot->wait_query_id = cprobe_wait.query_id;
 	slot->wait_user_id = cprobe_wait.user_id;
 	slot->wait_idle = idle;
+	slot->wait_lock = cprobe_wait.lock.is_lock ? cprobe_wait.lock.key : 0;
+	slot->wait_mode = (uint8) cprobe_wait.lock.mode;
+	slot->wait_proof = (uint8) cprobe_wait.lock.proof;
+	slot->wait_has_page = cprobe_wait.lock.has_page;
+	slot->wait_page = cprobe_wait.lock.page;
 	pg_write_barrier();
 	pg_atomic_write_u32(&slot->wait_sequence,
 						pg_atomic_read_u32(&slot->wait_sequence) | 1);
 }
 
 static void
-cprobe_wait_retract(CprobeSharedSlot * slot)
+cprobe_wait_retract(CprobeSharedSlot *slot)
 {
 	pg_atomic_write_u32(&slot->wait_sequence,
 						(pg_atomic_read_u32(&slot->wait_sequence) | 1) + 1);
@@ -103,7 +111,7 @@ cprobe_wait_retract(CprobeSharedSlot * slot)
  * the query must have a place among max_queries, then the pair.
  */
 static pg_atomic_uint64 *
-cprobe_wait_query_values(uint32 epoch, const uint64 * key)
+cprobe_wait_query_values(uint32 epoch, const uint64 *key)
 {
 	CprobeQueryAccount *account = &cprobe_query_account;
 
@@ -129,7 +137,7 @@ cprobe_wait_query_values(uint32 epoch, const uint64 * key)
 }
 
 static void
-cprobe_wait_credit_query(const CprobeSharedSlot * slot, uint64 duration_ns)
+cprobe_wait_credit_query(const CprobeSharedSlot *slot, uint64 duration_ns)
 {
 	pg_atomic_uint64 *values;
 	uint64		key[3] = {
@@ -154,24 +162,43 @@ cprobe_wait_histogram(uint32 epoch)
 								   cprobe_wait.event);
 }
 
+/* The accounts of the lock, if the wait was for one. */
+static void
+cprobe_wait_account_lock(CprobeSharedSlot *slot, uint64 begin_ns,
+						 uint64 end_ns)
+{
+	CprobeLockWaitEnd end = {
+		.wait = &cprobe_wait.lock,
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+		.query_id = cprobe_wait.query_id,
+	};
+
+	cprobe_lock_account(slot, slot->epoch, &end);
+	cprobe_held_locks_remember(cprobe_wait.lock.key);
+}
+
 /* Add the wait, which ended at end_ns, to all accounts. */
 static inline void
-cprobe_wait_account(CprobeSharedSlot * slot, CprobeSharedHistogram * histogram,
+cprobe_wait_account(CprobeSharedSlot *slot, CprobeSharedHistogram *histogram,
 					uint64 end_ns)
 {
 	uint64		begin_ns;
-	uint64		duration_ns;
 
 	/* Of a wait that began before the reset only the rest counts. */
 	begin_ns = Max(cprobe_wait.since_ns,
 				   pg_atomic_read_u64(&cprobe_region->reset_at_ns));
-	duration_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
+	end_ns = Max(end_ns, begin_ns);
 
 	cprobe_counter_add(&slot->waits[cprobe_wait.event].waits, 1);
-	cprobe_counter_add(&slot->waits[cprobe_wait.event].time_ns, duration_ns);
-	cprobe_histogram_add(histogram, duration_ns);
+	cprobe_counter_add(&slot->waits[cprobe_wait.event].time_ns,
+					   end_ns - begin_ns);
+	cprobe_histogram_add(histogram, end_ns - begin_ns);
 	if (cprobe_wait.query_id != 0)
-		cprobe_wait_credit_query(slot, duration_ns);
+		cprobe_wait_credit_query(slot, end_ns - begin_ns);
+	if (cprobe_wait.lock.is_lock)
+		cprobe_wait_account_lock(slot, begin_ns, end_ns);
+	cprobe_held_locks_retract(slot);
 	cprobe_wait_retract(slot);
 }
 
@@ -180,7 +207,7 @@ cprobe_wait_account(CprobeSharedSlot * slot, CprobeSharedHistogram * histogram,
  * another one, that one goes on.
  */
 static void
-cprobe_wait_close(CprobeSharedSlot * slot)
+cprobe_wait_close(CprobeSharedSlot *slot)
 {
 	uint32		epoch = cprobe_region_epoch();
 
@@ -223,7 +250,7 @@ cprobe_wait_close_stale(void)
 
 /* A call under another event or from another place: what of the open wait? */
 static void
-cprobe_wait_leave(CprobeSharedSlot * slot, uint32 info, void *frame)
+cprobe_wait_leave(CprobeSharedSlot *slot, uint32 info, void *frame)
 {
 	while (cprobe_wait_is_open &&
 		   (cprobe_wait.info != info || cprobe_wait.frame != frame))
@@ -241,7 +268,7 @@ cprobe_wait_leave(CprobeSharedSlot * slot, uint32 info, void *frame)
 
 /* Database, user or kind of the process changed since the last wait? */
 static bool
-cprobe_wait_identity_is_new(const CprobeSharedSlot * slot)
+cprobe_wait_identity_is_new(const CprobeSharedSlot *slot)
 {
 	return slot->database_id != MyDatabaseId ||
 		slot->role_id != MyProc->roleId ||
@@ -251,7 +278,7 @@ cprobe_wait_identity_is_new(const CprobeSharedSlot * slot)
 
 /* A new loop begins now. */
 static void
-cprobe_wait_open(CprobeSharedSlot * slot, uint32 info, void *frame)
+cprobe_wait_open(CprobeSharedSlot *slot, uint32 info, void *frame)
 {
 	int			security_context;
 	bool		idle = cprobe_wait_is_idle(info);
@@ -265,6 +292,8 @@ cprobe_wait_open(CprobeSharedSlot * slot, uint32 info, void *frame)
 	cprobe_wait.query_id = idle ? 0 : cprobe_query_current();
 	GetUserIdAndSecContext(&cprobe_wait.user_id, &security_context);
 	cprobe_wait.since_ns = cprobe_clock_now_ns();
+	cprobe_wait.lock = cprobe_lock_identify(info, frame);
+	cprobe_held_locks_publish(slot);
 	cprobe_wait_publish(slot, idle);
 	cprobe_wait_is_open = true;
 }
@@ -306,7 +335,7 @@ cprobe_wait_end(bool unfinished)
 
 /* One wait without the sleep, on private memory. */
 static void
-cprobe_wait_rehearse(CprobeSharedSlot * slot, CprobeSharedHistogram * histogram)
+cprobe_wait_rehearse(CprobeSharedSlot *slot, CprobeSharedHistogram *histogram)
 {
 	int			saved_errno = errno;
 

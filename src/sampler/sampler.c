@@ -69,7 +69,7 @@ cprobe_sampler_detach(int code, Datum arg)
 
 /* Single-writer counter: this worker only. */
 static void
-cprobe_sampler_add(pg_atomic_uint64 * counter, uint64 amount)
+cprobe_sampler_add(pg_atomic_uint64 *counter, uint64 amount)
 {
 	pg_atomic_write_u64(counter, pg_atomic_read_u64(counter) + amount);
 }
@@ -105,7 +105,7 @@ cprobe_sampler_account_cpu(void)
 
 /* The next due time of a pace, and how many were passed over. */
 static uint64
-cprobe_sampler_advance(uint64 * due_ns, uint64 now_ns, int interval_ms)
+cprobe_sampler_advance(uint64 *due_ns, uint64 now_ns, int interval_ms)
 {
 	uint64		interval_ns = (uint64) interval_ms * CPROBE_NS_PER_MS_INT;
 	uint64		passed = (now_ns - *due_ns) / interval_ns;

@@ -40,9 +40,9 @@ typedef struct CprobeTickProcess
 	uint32		info;			/* then */
 	uint64		query_id;		/* then */
 	pg_atomic_uint64 *samples;	/* its profile counter, NULL = look it up */
-}			CprobeTickProcess;
+} CprobeTickProcess;
 
-static CprobeTickProcess * cprobe_tick_processes;
+static CprobeTickProcess *cprobe_tick_processes;
 static uint32 cprobe_tick_epoch;
 
 void
@@ -55,7 +55,7 @@ cprobe_tick_init(void)
 }
 
 void
-cprobe_profile_key_pack(const CprobeProfileKey * key, uint64 words[2])
+cprobe_profile_key_pack(const CprobeProfileKey *key, uint64 words[2])
 {
 	words[0] = ((uint64) key->type << 40) | ((uint64) key->idle << 32) |
 		key->info;
@@ -76,7 +76,7 @@ cprobe_profile_key_unpack(const uint64 words[2])
 }
 
 void
-cprobe_history_row_pack(const CprobeHistoryRow * row, CprobeRingRow * packed)
+cprobe_history_row_pack(const CprobeHistoryRow *row, CprobeRingRow *packed)
 {
 	packed->words[0] = (uint64) row->sampled_at;
 	packed->words[1] = ((uint64) (uint32) row->pid << 32) | row->type;
@@ -88,7 +88,7 @@ cprobe_history_row_pack(const CprobeHistoryRow * row, CprobeRingRow * packed)
 }
 
 CprobeHistoryRow
-cprobe_history_row_unpack(const CprobeRingRow * packed)
+cprobe_history_row_unpack(const CprobeRingRow *packed)
 {
 	CprobeHistoryRow row = {
 		.sampled_at = (TimestampTz) packed->words[0],
@@ -122,7 +122,7 @@ cprobe_tick_worker_type(int pid)
  * never get one.
  */
 static bool
-cprobe_tick_identify(CprobeTickProcess * process, int pid)
+cprobe_tick_identify(CprobeTickProcess *process, int pid)
 {
 	CprobeActivity activity;
 
@@ -146,7 +146,7 @@ cprobe_tick_is_client(BackendType type)
 
 /* Without hooks: is a process in this wait idle? */
 static bool
-cprobe_tick_wait_is_idle(const CprobeActivity * activity, uint32 info)
+cprobe_tick_wait_is_idle(const CprobeActivity *activity, uint32 info)
 {
 	switch (info & 0xFF000000)
 	{
@@ -169,7 +169,7 @@ cprobe_tick_wait_is_idle(const CprobeActivity * activity, uint32 info)
  * backend between two commands that is not in its wait for the next.
  */
 static bool
-cprobe_tick_examine(CprobeTickProcess * process, CprobeSharedSlot * slot,
+cprobe_tick_examine(CprobeTickProcess *process, CprobeSharedSlot *slot,
 					uint32 info)
 {
 	CprobeActivity activity;
@@ -201,7 +201,7 @@ cprobe_tick_examine(CprobeTickProcess * process, CprobeSharedSlot * slot,
 }
 
 static void
-cprobe_tick_count(CprobeTickProcess * process)
+cprobe_tick_count(CprobeTickProcess *process)
 {
 	CprobeProfileKey key = {
 		.type = process->type,
@@ -225,7 +225,7 @@ cprobe_tick_count(CprobeTickProcess * process)
 }
 
 static void
-cprobe_tick_record(const CprobeTickProcess * process, TimestampTz now)
+cprobe_tick_record(const CprobeTickProcess *process, TimestampTz now)
 {
 	CprobeActivity activity;
 	CprobeRingRow packed;
@@ -252,7 +252,7 @@ static void
 cprobe_tick_look(uint32 number, bool history, TimestampTz now)
 {
 	CprobeTickProcess *process = &cprobe_tick_processes[number];
-	volatile	PGPROC *proc = cprobe_activity_proc(number);
+	volatile PGPROC *proc = cprobe_activity_proc(number);
 	CprobeSharedSlot *slot = cprobe_slot_get(number);
 	int			pid = proc->pid;
 	uint32		info;

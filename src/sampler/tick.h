@@ -30,9 +30,9 @@ typedef struct CprobeProfileKey
 	uint32		info;			/* wait event, 0 = CPU or unknown */
 	bool		idle;
 	uint64		query_id;		/* 0 = none known */
-}			CprobeProfileKey;
+} CprobeProfileKey;
 
-extern void cprobe_profile_key_pack(const CprobeProfileKey * key,
+extern void cprobe_profile_key_pack(const CprobeProfileKey *key,
 									uint64 words[2]);
 extern CprobeProfileKey cprobe_profile_key_unpack(const uint64 words[2]);
 
@@ -46,10 +46,10 @@ typedef struct CprobeHistoryRow
 	Oid			user_id;
 	uint64		query_id;
 	uint32		info;
-}			CprobeHistoryRow;
+} CprobeHistoryRow;
 
-extern void cprobe_history_row_pack(const CprobeHistoryRow * row,
-									CprobeRingRow * packed);
-extern CprobeHistoryRow cprobe_history_row_unpack(const CprobeRingRow * packed);
+extern void cprobe_history_row_pack(const CprobeHistoryRow *row,
+									CprobeRingRow *packed);
+extern CprobeHistoryRow cprobe_history_row_unpack(const CprobeRingRow *packed);
 
 #endif							/* CPROBE_TICK_H */

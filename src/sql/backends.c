@@ -38,10 +38,10 @@ typedef struct CprobeProcess
 	uint64		age_ns;			/* of the current wait */
 	bool		has_waits;
 	CprobeWaits waits;			/* completed ones, without the idle */
-}			CprobeProcess;
+} CprobeProcess;
 
 static const char *
-cprobe_backends_type_name(const CprobeActivity * activity)
+cprobe_backends_type_name(const CprobeActivity *activity)
 {
 	const char *name = NULL;
 
@@ -52,7 +52,7 @@ cprobe_backends_type_name(const CprobeActivity * activity)
 
 /* Who it is, from its status entry, or else from its slot. */
 static bool
-cprobe_backends_identify(CprobeProcess * process, uint32 number)
+cprobe_backends_identify(CprobeProcess *process, uint32 number)
 {
 	CprobeActivity activity;
 	CprobeSharedSlot *slot = cprobe_slot_get(number);
@@ -78,7 +78,7 @@ cprobe_backends_identify(CprobeProcess * process, uint32 number)
 }
 
 static void
-cprobe_backends_sum_waits(CprobeProcess * process, CprobeSharedSlot * slot)
+cprobe_backends_sum_waits(CprobeProcess *process, CprobeSharedSlot *slot)
 {
 	process->has_waits = true;
 	if (slot->epoch != cprobe_region_epoch())
@@ -97,7 +97,7 @@ cprobe_backends_sum_waits(CprobeProcess * process, CprobeSharedSlot * slot)
 
 /* Its current wait and its completed ones, from its slot. */
 static void
-cprobe_backends_read_slot(CprobeProcess * process, CprobeSharedSlot * slot)
+cprobe_backends_read_slot(CprobeProcess *process, CprobeSharedSlot *slot)
 {
 	CprobeCurrentWait wait;
 	uint64		now_ns;
@@ -116,7 +116,7 @@ cprobe_backends_read_slot(CprobeProcess * process, CprobeSharedSlot * slot)
 }
 
 static void
-cprobe_backends_put_row(CprobeRows * rows, const CprobeProcess * process)
+cprobe_backends_put_row(CprobeRows *rows, const CprobeProcess *process)
 {
 	bool		visible = cprobe_rows_may_see(rows, process->user_id);
 

@@ -26,7 +26,7 @@
 #define CPROBE_CPU_EVENT "CPU or unknown"
 
 void
-cprobe_rows_begin(CprobeRows * rows, FunctionCallInfo fcinfo, int columns)
+cprobe_rows_begin(CprobeRows *rows, FunctionCallInfo fcinfo, int columns)
 {
 	cprobe_region_require();
 	InitMaterializedSRF(fcinfo, 0);
@@ -45,7 +45,7 @@ cprobe_rows_begin(CprobeRows * rows, FunctionCallInfo fcinfo, int columns)
 }
 
 static void
-cprobe_rows_put(CprobeRows * rows, Datum value, bool is_null)
+cprobe_rows_put(CprobeRows *rows, Datum value, bool is_null)
 {
 	Assert(rows->column < rows->columns);
 	rows->values[rows->column] = value;
@@ -54,13 +54,13 @@ cprobe_rows_put(CprobeRows * rows, Datum value, bool is_null)
 }
 
 void
-cprobe_rows_put_null(CprobeRows * rows)
+cprobe_rows_put_null(CprobeRows *rows)
 {
 	cprobe_rows_put(rows, (Datum) 0, true);
 }
 
 void
-cprobe_rows_put_text(CprobeRows * rows, const char *text)
+cprobe_rows_put_text(CprobeRows *rows, const char *text)
 {
 	if (text == NULL)
 		cprobe_rows_put_null(rows);
@@ -69,31 +69,31 @@ cprobe_rows_put_text(CprobeRows * rows, const char *text)
 }
 
 void
-cprobe_rows_put_bool(CprobeRows * rows, bool value)
+cprobe_rows_put_bool(CprobeRows *rows, bool value)
 {
 	cprobe_rows_put(rows, BoolGetDatum(value), false);
 }
 
 void
-cprobe_rows_put_int4(CprobeRows * rows, int32 value)
+cprobe_rows_put_int4(CprobeRows *rows, int32 value)
 {
 	cprobe_rows_put(rows, Int32GetDatum(value), false);
 }
 
 void
-cprobe_rows_put_int8(CprobeRows * rows, uint64 value)
+cprobe_rows_put_int8(CprobeRows *rows, uint64 value)
 {
 	cprobe_rows_put(rows, Int64GetDatum((int64) value), false);
 }
 
 void
-cprobe_rows_put_float8(CprobeRows * rows, double value)
+cprobe_rows_put_float8(CprobeRows *rows, double value)
 {
 	cprobe_rows_put(rows, Float8GetDatum(value), false);
 }
 
 void
-cprobe_rows_put_timestamp(CprobeRows * rows, TimestampTz value)
+cprobe_rows_put_timestamp(CprobeRows *rows, TimestampTz value)
 {
 	if (value == 0)
 		cprobe_rows_put_null(rows);
@@ -102,31 +102,31 @@ cprobe_rows_put_timestamp(CprobeRows * rows, TimestampTz value)
 }
 
 void
-cprobe_rows_put_ms(CprobeRows * rows, double ns)
+cprobe_rows_put_ms(CprobeRows *rows, double ns)
 {
 	cprobe_rows_put_float8(rows, ns / CPROBE_NS_PER_MS);
 }
 
 void
-cprobe_rows_put_oid(CprobeRows * rows, Oid value)
+cprobe_rows_put_oid(CprobeRows *rows, Oid value)
 {
 	cprobe_rows_put(rows, ObjectIdGetDatum(value), !OidIsValid(value));
 }
 
 void
-cprobe_rows_put_query_id(CprobeRows * rows, uint64 value)
+cprobe_rows_put_query_id(CprobeRows *rows, uint64 value)
 {
 	cprobe_rows_put(rows, Int64GetDatum((int64) value), value == 0);
 }
 
 void
-cprobe_rows_put_pid(CprobeRows * rows, int pid)
+cprobe_rows_put_pid(CprobeRows *rows, int pid)
 {
 	cprobe_rows_put(rows, Int32GetDatum(pid), pid == 0);
 }
 
 void
-cprobe_rows_put_event(CprobeRows * rows, uint32 info)
+cprobe_rows_put_event(CprobeRows *rows, uint32 info)
 {
 	if (info == 0)
 	{
@@ -139,7 +139,7 @@ cprobe_rows_put_event(CprobeRows * rows, uint32 info)
 }
 
 void
-cprobe_rows_end_row(CprobeRows * rows)
+cprobe_rows_end_row(CprobeRows *rows)
 {
 	Assert(rows->column == rows->columns);
 	tuplestore_putvalues(rows->result->setResult, rows->result->setDesc,
@@ -148,7 +148,7 @@ cprobe_rows_end_row(CprobeRows * rows)
 }
 
 bool
-cprobe_rows_may_see(const CprobeRows * rows, Oid user_id)
+cprobe_rows_may_see(const CprobeRows *rows, Oid user_id)
 {
 	if (rows->all_stats)
 		return true;

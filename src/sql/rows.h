@@ -28,45 +28,45 @@ typedef struct CprobeRows
 	Oid			caller;
 	Datum		values[CPROBE_ROWS_MAX_COLUMNS];
 	bool		nulls[CPROBE_ROWS_MAX_COLUMNS];
-}			CprobeRows;
+} CprobeRows;
 
 /*
  * Start the result.  Throws if the library was not preloaded, or if the
  * function was declared with another number of columns.
  */
-extern void cprobe_rows_begin(CprobeRows * rows, FunctionCallInfo fcinfo,
+extern void cprobe_rows_begin(CprobeRows *rows, FunctionCallInfo fcinfo,
 							  int columns);
 
 /* Put the next column of the row. */
-extern void cprobe_rows_put_null(CprobeRows * rows);
-extern void cprobe_rows_put_text(CprobeRows * rows, const char *text);
-extern void cprobe_rows_put_bool(CprobeRows * rows, bool value);
-extern void cprobe_rows_put_int4(CprobeRows * rows, int32 value);
-extern void cprobe_rows_put_int8(CprobeRows * rows, uint64 value);
-extern void cprobe_rows_put_float8(CprobeRows * rows, double value);
-extern void cprobe_rows_put_timestamp(CprobeRows * rows, TimestampTz value);
+extern void cprobe_rows_put_null(CprobeRows *rows);
+extern void cprobe_rows_put_text(CprobeRows *rows, const char *text);
+extern void cprobe_rows_put_bool(CprobeRows *rows, bool value);
+extern void cprobe_rows_put_int4(CprobeRows *rows, int32 value);
+extern void cprobe_rows_put_int8(CprobeRows *rows, uint64 value);
+extern void cprobe_rows_put_float8(CprobeRows *rows, double value);
+extern void cprobe_rows_put_timestamp(CprobeRows *rows, TimestampTz value);
 
 /* Nanoseconds, shown in ms. */
-extern void cprobe_rows_put_ms(CprobeRows * rows, double ns);
+extern void cprobe_rows_put_ms(CprobeRows *rows, double ns);
 
 /* InvalidOid is NULL. */
-extern void cprobe_rows_put_oid(CprobeRows * rows, Oid value);
+extern void cprobe_rows_put_oid(CprobeRows *rows, Oid value);
 
 /* 0 is NULL. */
-extern void cprobe_rows_put_query_id(CprobeRows * rows, uint64 value);
-extern void cprobe_rows_put_pid(CprobeRows * rows, int pid);
+extern void cprobe_rows_put_query_id(CprobeRows *rows, uint64 value);
+extern void cprobe_rows_put_pid(CprobeRows *rows, int pid);
 
 /* Type and name of a wait event; 0 is a process on CPU, or unknown. */
-extern void cprobe_rows_put_event(CprobeRows * rows, uint32 info);
+extern void cprobe_rows_put_event(CprobeRows *rows, uint32 info);
 
 /* Append the row; every column must have been put. */
-extern void cprobe_rows_end_row(CprobeRows * rows);
+extern void cprobe_rows_end_row(CprobeRows *rows);
 
 /*
  * May the caller see pid and query id of that user's processes?  Users see
  * their own, members of pg_read_all_stats those of all; processes without a
  * user are only for the latter.
  */
-extern bool cprobe_rows_may_see(const CprobeRows * rows, Oid user_id);
+extern bool cprobe_rows_may_see(const CprobeRows *rows, Oid user_id);
 
 #endif							/* CPROBE_ROWS_H */

@@ -23,7 +23,7 @@ PG_FUNCTION_INFO_V1(cprobe_profile);
 #define CPROBE_PROFILE_COLUMNS 6
 
 static void
-cprobe_history_put_row(CprobeRows * rows, const CprobeHistoryRow * row)
+cprobe_history_put_row(CprobeRows *rows, const CprobeHistoryRow *row)
 {
 	bool		visible = cprobe_rows_may_see(rows, row->user_id);
 

@@ -16,7 +16,7 @@ typedef enum CprobeInstrument
 	CPROBE_INSTRUMENT_NONE,		/* sampling only */
 	CPROBE_INSTRUMENT_WAITS,	/* library calls that sleep */
 	CPROBE_INSTRUMENT_FULL		/* code paths that do not sleep as well */
-}			CprobeInstrument;
+} CprobeInstrument;
 
 /* GUC contention_probe.instrument, a CprobeInstrument */
 extern int	cprobe_instrument;

@@ -56,7 +56,7 @@ cprobe_status_instrument_reason(void)
 }
 
 static uint64
-cprobe_status_hits(const CprobeSnapshot * snapshot)
+cprobe_status_hits(const CprobeSnapshot *snapshot)
 {
 	uint64		hits = 0;
 
@@ -66,7 +66,7 @@ cprobe_status_hits(const CprobeSnapshot * snapshot)
 }
 
 static uint32
-cprobe_status_slots_used(const CprobeSnapshot * snapshot)
+cprobe_status_slots_used(const CprobeSnapshot *snapshot)
 {
 	uint32		used = 0;
 
@@ -79,7 +79,7 @@ cprobe_status_slots_used(const CprobeSnapshot * snapshot)
 }
 
 static void
-cprobe_status_put_sampler(CprobeRows * rows)
+cprobe_status_put_sampler(CprobeRows *rows)
 {
 	CprobeSharedSampler *sampler = &cprobe_region->sampler;
 
@@ -92,7 +92,7 @@ cprobe_status_put_sampler(CprobeRows * rows)
 
 /* Hits, what they cost, and what one costs. */
 static void
-cprobe_status_put_hooks(CprobeRows * rows, const CprobeSnapshot * snapshot)
+cprobe_status_put_hooks(CprobeRows *rows, const CprobeSnapshot *snapshot)
 {
 	uint64		hits = cprobe_status_hits(snapshot);
 	uint64		cost_ps = pg_atomic_read_u64(&cprobe_region->sampler.hook_cost_ps);
@@ -110,7 +110,7 @@ cprobe_status_put_hooks(CprobeRows * rows, const CprobeSnapshot * snapshot)
 }
 
 static void
-cprobe_status_put_drops(CprobeRows * rows)
+cprobe_status_put_drops(CprobeRows *rows)
 {
 	uint32		epoch = cprobe_region_epoch();
 	CprobeSharedMap *queries = cprobe_region_queries();
@@ -175,7 +175,7 @@ cprobe_hooks(PG_FUNCTION_ARGS)
 	snapshot = cprobe_snapshot_take();
 	for (int i = 0; i < CPROBE_HOOK_COUNT; i++)
 	{
-		const		CprobeHook *hook = cprobe_hook_get((CprobeHookId) i);
+		const CprobeHook *hook = cprobe_hook_get((CprobeHookId) i);
 		bool		counts = strcmp(hook->mechanism, "executor") != 0;
 
 		cprobe_rows_put_text(&rows, hook->name);

@@ -51,7 +51,7 @@ cprobe_waits_describe(uint32 event)
 
 /* Time of all waits that are not idle, ns. */
 static double
-cprobe_waits_busy_ns(const CprobeWaits * totals, uint32 event_count)
+cprobe_waits_busy_ns(const CprobeWaits *totals, uint32 event_count)
 {
 	double		busy_ns = 0;
 
@@ -64,7 +64,7 @@ cprobe_waits_busy_ns(const CprobeWaits * totals, uint32 event_count)
 }
 
 static void
-cprobe_waits_put_quantile(CprobeRows * rows, const CprobeHistogram * histogram,
+cprobe_waits_put_quantile(CprobeRows *rows, const CprobeHistogram *histogram,
 						  double fraction)
 {
 	double		ns = cprobe_histogram_quantile_ns(histogram, fraction);
@@ -76,8 +76,8 @@ cprobe_waits_put_quantile(CprobeRows * rows, const CprobeHistogram * histogram,
 }
 
 static void
-cprobe_waits_put_row(CprobeRows * rows, uint32 epoch, uint32 number,
-					 const CprobeWaits * waits, double busy_ns)
+cprobe_waits_put_row(CprobeRows *rows, uint32 epoch, uint32 number,
+					 const CprobeWaits *waits, double busy_ns)
 {
 	CprobeEvent event = cprobe_waits_describe(number);
 	CprobeHistogram histogram = cprobe_waits_histogram(epoch, number);
@@ -122,7 +122,7 @@ cprobe_waits(PG_FUNCTION_ARGS)
 
 /* One row for each bucket that is not empty. */
 static void
-cprobe_waits_put_buckets(CprobeRows * rows, uint32 epoch, uint32 number)
+cprobe_waits_put_buckets(CprobeRows *rows, uint32 epoch, uint32 number)
 {
 	CprobeEvent event = cprobe_waits_describe(number);
 	CprobeHistogram histogram = cprobe_waits_histogram(epoch, number);
@@ -161,8 +161,8 @@ cprobe_wait_histogram(PG_FUNCTION_ARGS)
 
 /* Rows of one process, or (slot NULL) of all departed ones of a type. */
 static void
-cprobe_waits_put_process(CprobeRows * rows, const CprobeSlotCopy * slot,
-						 const char *type_name, const CprobeWaits * waits)
+cprobe_waits_put_process(CprobeRows *rows, const CprobeSlotCopy *slot,
+						 const char *type_name, const CprobeWaits *waits)
 {
 	bool		visible = slot != NULL &&
 	cprobe_rows_may_see(rows, slot->role_id);
@@ -198,7 +198,7 @@ cprobe_backend_waits(PG_FUNCTION_ARGS)
 	snapshot = cprobe_snapshot_take();
 	for (uint32 i = 0; i < snapshot->slot_count; i++)
 	{
-		const		CprobeSlotCopy *slot = &snapshot->slots[i];
+		const CprobeSlotCopy *slot = &snapshot->slots[i];
 
 		if (slot->used && slot->alive)
 			cprobe_waits_put_process(&rows, slot,

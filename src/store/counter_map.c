@@ -29,7 +29,7 @@ typedef enum CprobeMapMatch
 	CPROBE_MATCH_FREE,			/* may be claimed */
 	CPROBE_MATCH_FOUND,
 	CPROBE_MATCH_STALE			/* the caller's epoch is over */
-}			CprobeMapMatch;
+} CprobeMapMatch;
 
 static uint32
 cprobe_map_capacity(uint32 limit)
@@ -38,13 +38,13 @@ cprobe_map_capacity(uint32 limit)
 }
 
 static inline Size
-cprobe_map_entry_words(const CprobeSharedMap * map)
+cprobe_map_entry_words(const CprobeSharedMap *map)
 {
 	return (Size) 1 + map->key_words + map->value_words;
 }
 
 static inline pg_atomic_uint64 *
-cprobe_map_entry(CprobeSharedMap * map, uint32 index)
+cprobe_map_entry(CprobeSharedMap *map, uint32 index)
 {
 	pg_atomic_uint64 *entries = (pg_atomic_uint64 *) (map + 1);
 
@@ -61,7 +61,7 @@ cprobe_map_size(uint32 limit, uint32 key_words, uint32 value_words)
 }
 
 void
-cprobe_map_init(CprobeSharedMap * map, uint32 limit, uint32 key_words,
+cprobe_map_init(CprobeSharedMap *map, uint32 limit, uint32 key_words,
 				uint32 value_words)
 {
 	Assert(key_words <= CPROBE_MAP_MAX_KEY_WORDS);
@@ -76,7 +76,7 @@ cprobe_map_init(CprobeSharedMap * map, uint32 limit, uint32 key_words,
 
 /* Finalizer of MurmurHash3, chained over the words: enough to spread keys. */
 static inline uint64
-cprobe_map_hash(const uint64 * key, uint32 words)
+cprobe_map_hash(const uint64 *key, uint32 words)
 {
 	uint64		hash = UINT64CONST(0x9E3779B97F4A7C15);
 
@@ -101,8 +101,8 @@ cprobe_map_state(uint32 epoch, uint64 hash, uint64 phase)
 
 /* Is the key words' content that of the entry? Caller saw READY. */
 static inline bool
-cprobe_map_key_equal(CprobeSharedMap * map, pg_atomic_uint64 * entry,
-					 const uint64 * key)
+cprobe_map_key_equal(CprobeSharedMap *map, pg_atomic_uint64 *entry,
+					 const uint64 *key)
 {
 	pg_read_barrier();
 	for (uint32 i = 0; i < map->key_words; i++)
@@ -114,8 +114,8 @@ cprobe_map_key_equal(CprobeSharedMap * map, pg_atomic_uint64 * entry,
 }
 
 static CprobeMapMatch
-cprobe_map_examine(CprobeSharedMap * map, pg_atomic_uint64 * entry,
-				   uint64 state, uint64 ready, const uint64 * key)
+cprobe_map_examine(CprobeSharedMap *map, pg_atomic_uint64 *entry,
+				   uint64 state, uint64 ready, const uint64 *key)
 {
 	uint32		epoch = (uint32) (ready >> 32);
 	uint32		entry_epoch = (uint32) (state >> 32);
@@ -131,7 +131,7 @@ cprobe_map_examine(CprobeSharedMap * map, pg_atomic_uint64 * entry,
 
 /* Take one of "limit" for this epoch. */
 static bool
-cprobe_map_reserve(CprobeSharedMap * map, uint32 epoch)
+cprobe_map_reserve(CprobeSharedMap *map, uint32 epoch)
 {
 	uint64		used = pg_atomic_read_u64(&map->used);
 
@@ -151,7 +151,7 @@ cprobe_map_reserve(CprobeSharedMap * map, uint32 epoch)
 
 /* Give a reservation back: another process claimed the entry first. */
 static void
-cprobe_map_unreserve(CprobeSharedMap * map, uint32 epoch)
+cprobe_map_unreserve(CprobeSharedMap *map, uint32 epoch)
 {
 	uint64		used = pg_atomic_read_u64(&map->used);
 
@@ -166,8 +166,8 @@ cprobe_map_unreserve(CprobeSharedMap * map, uint32 epoch)
 
 /* Fill an entry that this process has just set to BUSY, and publish it. */
 static pg_atomic_uint64 *
-cprobe_map_publish(CprobeSharedMap * map, pg_atomic_uint64 * entry,
-				   uint64 ready, const uint64 * key)
+cprobe_map_publish(CprobeSharedMap *map, pg_atomic_uint64 *entry,
+				   uint64 ready, const uint64 *key)
 {
 	for (uint32 i = 0; i < map->value_words; i++)
 		pg_atomic_write_u64(&entry[1 + map->key_words + i], 0);
@@ -179,7 +179,7 @@ cprobe_map_publish(CprobeSharedMap * map, pg_atomic_uint64 * entry,
 }
 
 static pg_atomic_uint64 *
-cprobe_map_lookup(CprobeSharedMap * map, uint32 epoch, const uint64 * key,
+cprobe_map_lookup(CprobeSharedMap *map, uint32 epoch, const uint64 *key,
 				  bool claim)
 {
 	uint64		hash = cprobe_map_hash(key, map->key_words);
@@ -217,19 +217,69 @@ cprobe_map_lookup(CprobeSharedMap * map, uint32 epoch, const uint64 * key,
 }
 
 pg_atomic_uint64 *
-cprobe_map_claim(CprobeSharedMap * map, uint32 epoch, const uint64 * key)
+cprobe_map_claim(CprobeSharedMap *map, uint32 epoch, const uint64 *key)
 {
 	return cprobe_map_lookup(map, epoch, key, true);
 }
 
+/* The READY entry with the smallest first counter on the key's way. */
+static pg_atomic_uint64 *
+cprobe_map_smallest(CprobeSharedMap *map, uint32 epoch, uint64 hash,
+					uint64 *state, uint64 *count)
+{
+	pg_atomic_uint64 *smallest = NULL;
+
+	for (uint32 probe = 0; probe < CPROBE_MAP_MAX_PROBES; probe++)
+	{
+		uint32		index = ((uint32) hash + probe) & (map->capacity - 1);
+		pg_atomic_uint64 *entry = cprobe_map_entry(map, index);
+		uint64		entry_state = pg_atomic_read_u64(&entry[0]);
+		uint64		entry_count = pg_atomic_read_u64(&entry[1 + map->key_words]);
+
+		if ((uint32) (entry_state >> 32) != epoch ||
+			(entry_state & CPROBE_MAP_PHASE_MASK) != CPROBE_MAP_READY ||
+			(smallest != NULL && entry_count >= *count))
+			continue;
+		smallest = entry;
+		*state = entry_state;
+		*count = entry_count;
+	}
+	return smallest;
+}
+
 pg_atomic_uint64 *
-cprobe_map_find(CprobeSharedMap * map, uint32 epoch, const uint64 * key)
+cprobe_map_claim_or_replace(CprobeSharedMap *map, uint32 epoch,
+							const uint64 *key, uint64 random)
+{
+	uint64		hash = cprobe_map_hash(key, map->key_words);
+	pg_atomic_uint64 *values = cprobe_map_claim(map, epoch, key);
+	pg_atomic_uint64 *entry;
+	uint64		state = 0;
+	uint64		count = 0;
+
+	if (values != NULL)
+		return values;
+	entry = cprobe_map_smallest(map, epoch, hash, &state, &count);
+	if (entry == NULL || cprobe_map_hash(&random, 1) % (count + 1) != 0)
+		return NULL;
+	if (!pg_atomic_compare_exchange_u64(&entry[0], &state,
+										cprobe_map_state(epoch, hash,
+														 CPROBE_MAP_BUSY)))
+		return NULL;
+	pg_atomic_fetch_add_u64(&map->dropped, count);
+	return cprobe_map_publish(map, entry,
+							  cprobe_map_state(epoch, hash, CPROBE_MAP_READY),
+							  key);
+}
+
+pg_atomic_uint64 *
+cprobe_map_find(CprobeSharedMap *map, uint32 epoch, const uint64 *key)
 {
 	return cprobe_map_lookup(map, epoch, key, false);
 }
 
 uint32
-cprobe_map_used(CprobeSharedMap * map, uint32 epoch)
+cprobe_map_used(CprobeSharedMap *map, uint32 epoch)
 {
 	uint64		used = pg_atomic_read_u64(&map->used);
 
@@ -238,8 +288,8 @@ cprobe_map_used(CprobeSharedMap * map, uint32 epoch)
 
 /* Copy one entry if it is whole and of this epoch. */
 static bool
-cprobe_map_read(CprobeSharedMap * map, uint32 epoch, uint32 index,
-				CprobeMapRow * row)
+cprobe_map_read(CprobeSharedMap *map, uint32 epoch, uint32 index,
+				CprobeMapRow *row)
 {
 	pg_atomic_uint64 *entry = cprobe_map_entry(map, index);
 	uint64		state = pg_atomic_read_u64(&entry[0]);
@@ -257,8 +307,8 @@ cprobe_map_read(CprobeSharedMap * map, uint32 epoch, uint32 index,
 }
 
 bool
-cprobe_map_next(CprobeSharedMap * map, uint32 epoch, uint32 * position,
-				CprobeMapRow * row)
+cprobe_map_next(CprobeSharedMap *map, uint32 epoch, uint32 *position,
+				CprobeMapRow *row)
 {
 	while (*position < map->capacity)
 	{

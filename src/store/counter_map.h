@@ -43,7 +43,7 @@
 
 #define CPROBE_MAP_MAX_PROBES 64
 #define CPROBE_MAP_MAX_KEY_WORDS 4
-#define CPROBE_MAP_MAX_VALUE_WORDS 8
+#define CPROBE_MAP_MAX_VALUE_WORDS 64
 
 typedef struct CprobeSharedMap
 {
@@ -58,21 +58,21 @@ typedef struct CprobeSharedMap
 
 	/* additions that found no place since the reset; atomic add by any */
 	pg_atomic_uint64 dropped;
-}			CprobeSharedMap;
+} CprobeSharedMap;
 
 /* One entry as a reader sees it: a private copy. */
 typedef struct CprobeMapRow
 {
 	uint64		key[CPROBE_MAP_MAX_KEY_WORDS];
 	uint64		values[CPROBE_MAP_MAX_VALUE_WORDS];
-}			CprobeMapRow;
+} CprobeMapRow;
 
 /* Bytes of a map for that many entries in use, array included. */
 extern Size cprobe_map_size(uint32 limit, uint32 key_words,
 							uint32 value_words);
 
 /* Set up zeroed memory of that size. Startup only. */
-extern void cprobe_map_init(CprobeSharedMap * map, uint32 limit,
+extern void cprobe_map_init(CprobeSharedMap *map, uint32 limit,
 							uint32 key_words, uint32 value_words);
 
 /*
@@ -80,27 +80,40 @@ extern void cprobe_map_init(CprobeSharedMap * map, uint32 limit,
  * no place; the drop is not counted yet (cprobe_map_drop).  Valid until the
  * epoch changes.
  */
-extern pg_atomic_uint64 * cprobe_map_claim(CprobeSharedMap * map, uint32 epoch,
-										   const uint64 * key);
+extern pg_atomic_uint64 *cprobe_map_claim(CprobeSharedMap *map, uint32 epoch,
+										  const uint64 *key);
+
+/*
+ * As cprobe_map_claim, but when there is no place the entry with the smallest
+ * first counter, c, among those looked at gives way with probability 1 in
+ * c + 1; what it had counted is added to "dropped".  So the keys that come
+ * often stay, and one that starts to come often gets in.  random: any number
+ * that differs from call to call.  The counters must not be kept for a second
+ * use: the entry may be another key's by then.
+ */
+extern pg_atomic_uint64 *cprobe_map_claim_or_replace(CprobeSharedMap *map,
+													 uint32 epoch,
+													 const uint64 *key,
+													 uint64 random);
 
 /* As cprobe_map_claim, but never claims: NULL when the key is not there. */
-extern pg_atomic_uint64 * cprobe_map_find(CprobeSharedMap * map, uint32 epoch,
-										  const uint64 * key);
+extern pg_atomic_uint64 *cprobe_map_find(CprobeSharedMap *map, uint32 epoch,
+										 const uint64 *key);
 
 static inline void
-cprobe_map_drop(CprobeSharedMap * map)
+cprobe_map_drop(CprobeSharedMap *map)
 {
 	pg_atomic_fetch_add_u64(&map->dropped, 1);
 }
 
 /* Entries in use in this epoch. */
-extern uint32 cprobe_map_used(CprobeSharedMap * map, uint32 epoch);
+extern uint32 cprobe_map_used(CprobeSharedMap *map, uint32 epoch);
 
 /*
  * Copy the next entry of this epoch at or behind *position, which starts at 0
  * and is moved on. False at the end.
  */
-extern bool cprobe_map_next(CprobeSharedMap * map, uint32 epoch,
-							uint32 * position, CprobeMapRow * row);
+extern bool cprobe_map_next(CprobeSharedMap *map, uint32 epoch,
+							uint32 *position, CprobeMapRow *row);
 
 #endif							/* CPROBE_COUNTER_MAP_H */

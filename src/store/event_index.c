@@ -12,8 +12,8 @@
 #include "store/event_index.h"
 
 void
-cprobe_event_index_build(CprobeSharedEventIndex * index,
-						 const CprobeEventClassSpec * specs, int spec_count)
+cprobe_event_index_build(CprobeSharedEventIndex *index,
+						 const CprobeEventClassSpec *specs, int spec_count)
 {
 	uint32		next = CPROBE_EVENT_UNKNOWN + 1;
 
@@ -45,13 +45,13 @@ cprobe_event_in_run(uint32 number, uint32 base, uint32 count)
 }
 
 CprobeEvent
-cprobe_event_index_describe(const CprobeSharedEventIndex * index, uint32 number)
+cprobe_event_index_describe(const CprobeSharedEventIndex *index, uint32 number)
 {
 	CprobeEvent event = {0};
 
 	for (uint32 i = 0; i < CPROBE_EVENT_CLASSES; i++)
 	{
-		const		CprobeSharedEventClass *class = &index->classes[i];
+		const CprobeSharedEventClass *class = &index->classes[i];
 		bool		twin = cprobe_event_in_run(number, class->twin_base,
 											   class->count);
 

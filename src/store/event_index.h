@@ -32,7 +32,7 @@ typedef struct CprobeEventClassSpec
 	uint32		event_count;	/* ids 0 to event_count - 1 have numbers */
 	bool		idle_twin;		/* second run for waits of idle processes */
 	bool		always_idle;	/* every wait of the class is idle */
-}			CprobeEventClassSpec;
+} CprobeEventClassSpec;
 
 typedef struct CprobeSharedEventClass
 {
@@ -40,14 +40,14 @@ typedef struct CprobeSharedEventClass
 	uint32		count;			/* ids with a number of their own */
 	uint32		twin_base;		/* number of id 0 of the twin; 0 = none */
 	bool		always_idle;
-}			CprobeSharedEventClass;
+} CprobeSharedEventClass;
 
 typedef struct CprobeSharedEventIndex
 {
 	/* Immutable after startup, read by all. */
 	uint32		event_count;	/* numbers in use, 0 included */
 	CprobeSharedEventClass classes[CPROBE_EVENT_CLASSES];
-}			CprobeSharedEventIndex;
+} CprobeSharedEventIndex;
 
 /* A number, taken apart. */
 typedef struct CprobeEvent
@@ -57,22 +57,22 @@ typedef struct CprobeEvent
 	bool		other;			/* the "(other)" number of the class */
 	bool		unknown;		/* number 0 */
 	bool		idle;
-}			CprobeEvent;
+} CprobeEvent;
 
 /* Fill the index from the specs; specs of the same class must not repeat. */
-extern void cprobe_event_index_build(CprobeSharedEventIndex * index,
-									 const CprobeEventClassSpec * specs,
+extern void cprobe_event_index_build(CprobeSharedEventIndex *index,
+									 const CprobeEventClassSpec *specs,
 									 int spec_count);
 
-extern CprobeEvent cprobe_event_index_describe(const CprobeSharedEventIndex * index,
+extern CprobeEvent cprobe_event_index_describe(const CprobeSharedEventIndex *index,
 											   uint32 number);
 
 /* Hot path: two loads and a few compares. */
 static inline uint32
-cprobe_event_index_number(const CprobeSharedEventIndex * index, uint32 info,
+cprobe_event_index_number(const CprobeSharedEventIndex *index, uint32 info,
 						  bool idle)
 {
-	const		CprobeSharedEventClass *class;
+	const CprobeSharedEventClass *class;
 	uint32		base;
 
 	if (CPROBE_EVENT_CLASS(info) >= CPROBE_EVENT_CLASSES)

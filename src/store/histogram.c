@@ -28,7 +28,7 @@ cprobe_histogram_upper_ns(int bucket)
 }
 
 void
-cprobe_histogram_clear(CprobeSharedHistogram * shared)
+cprobe_histogram_clear(CprobeSharedHistogram *shared)
 {
 	for (int i = 0; i < CPROBE_HISTOGRAM_BUCKETS; i++)
 		pg_atomic_write_u64(&shared->counts[i], 0);
@@ -36,7 +36,7 @@ cprobe_histogram_clear(CprobeSharedHistogram * shared)
 }
 
 void
-cprobe_histogram_merge(CprobeHistogram * sum, CprobeSharedHistogram * shared)
+cprobe_histogram_merge(CprobeHistogram *sum, CprobeSharedHistogram *shared)
 {
 	for (int i = 0; i < CPROBE_HISTOGRAM_BUCKETS; i++)
 	{
@@ -49,7 +49,7 @@ cprobe_histogram_merge(CprobeHistogram * sum, CprobeSharedHistogram * shared)
 }
 
 double
-cprobe_histogram_quantile_ns(const CprobeHistogram * sum, double fraction)
+cprobe_histogram_quantile_ns(const CprobeHistogram *sum, double fraction)
 {
 	double		rank = fraction * (double) sum->total;
 	double		below = 0;

@@ -31,7 +31,7 @@ typedef struct CprobeSharedHistogram
 	pg_atomic_uint64 counts[CPROBE_HISTOGRAM_BUCKETS];
 	/* longest duration, ns; raised by compare-and-swap by any process */
 	pg_atomic_uint64 max_ns;
-}			CprobeSharedHistogram;
+} CprobeSharedHistogram;
 
 /* A reader's private sum of one or more shared histograms. */
 typedef struct CprobeHistogram
@@ -39,7 +39,7 @@ typedef struct CprobeHistogram
 	uint64		counts[CPROBE_HISTOGRAM_BUCKETS];
 	uint64		total;			/* sum of counts */
 	uint64		max_ns;
-}			CprobeHistogram;
+} CprobeHistogram;
 
 static inline int
 cprobe_histogram_bucket(uint64 duration_ns)
@@ -58,7 +58,7 @@ cprobe_histogram_bucket(uint64 duration_ns)
  * and after a few of them the value is left to the next wait.
  */
 static inline void
-cprobe_histogram_add(CprobeSharedHistogram * shared, uint64 duration_ns)
+cprobe_histogram_add(CprobeSharedHistogram *shared, uint64 duration_ns)
 {
 	uint64		max_ns = pg_atomic_read_u64(&shared->max_ns);
 	int			tries = 16;
@@ -78,18 +78,18 @@ extern uint64 cprobe_histogram_lower_ns(int bucket);
 extern uint64 cprobe_histogram_upper_ns(int bucket);
 
 /* Set every count and the maximum to zero. */
-extern void cprobe_histogram_clear(CprobeSharedHistogram * shared);
+extern void cprobe_histogram_clear(CprobeSharedHistogram *shared);
 
 /* Add a shared histogram to a private sum that the caller zeroed first. */
-extern void cprobe_histogram_merge(CprobeHistogram * sum,
-								   CprobeSharedHistogram * shared);
+extern void cprobe_histogram_merge(CprobeHistogram *sum,
+								   CprobeSharedHistogram *shared);
 
 /*
  * Estimate of the duration, ns, below which the given fraction (0 to 1) of
  * the durations lies: linear within the bucket, never above the maximum.
  * Negative when the histogram is empty.
  */
-extern double cprobe_histogram_quantile_ns(const CprobeHistogram * sum,
+extern double cprobe_histogram_quantile_ns(const CprobeHistogram *sum,
 										   double fraction);
 
 #endif							/* CPROBE_HISTOGRAM_H */

@@ -12,7 +12,7 @@
 #include "store/history_ring.h"
 
 static inline CprobeSharedRingPlace *
-cprobe_ring_place(CprobeSharedRing * ring, uint64 n)
+cprobe_ring_place(CprobeSharedRing *ring, uint64 n)
 {
 	CprobeSharedRingPlace *places = (CprobeSharedRingPlace *) (ring + 1);
 
@@ -27,7 +27,7 @@ cprobe_ring_size(uint32 capacity)
 }
 
 void
-cprobe_ring_init(CprobeSharedRing * ring, uint32 capacity)
+cprobe_ring_init(CprobeSharedRing *ring, uint32 capacity)
 {
 	ring->capacity = capacity;
 	pg_atomic_init_u64(&ring->head, 0);
@@ -35,7 +35,7 @@ cprobe_ring_init(CprobeSharedRing * ring, uint32 capacity)
 }
 
 void
-cprobe_ring_append(CprobeSharedRing * ring, const CprobeRingRow * row)
+cprobe_ring_append(CprobeSharedRing *ring, const CprobeRingRow *row)
 {
 	uint64		n = pg_atomic_read_u64(&ring->head) + 1;
 	CprobeSharedRingPlace *place = cprobe_ring_place(ring, n);
@@ -51,13 +51,13 @@ cprobe_ring_append(CprobeSharedRing * ring, const CprobeRingRow * row)
 }
 
 void
-cprobe_ring_clear(CprobeSharedRing * ring)
+cprobe_ring_clear(CprobeSharedRing *ring)
 {
 	pg_atomic_write_u64(&ring->first, pg_atomic_read_u64(&ring->head) + 1);
 }
 
 void
-cprobe_ring_bounds(CprobeSharedRing * ring, uint64 * oldest, uint64 * newest)
+cprobe_ring_bounds(CprobeSharedRing *ring, uint64 *oldest, uint64 *newest)
 {
 	uint64		first = pg_atomic_read_u64(&ring->first);
 
@@ -67,7 +67,7 @@ cprobe_ring_bounds(CprobeSharedRing * ring, uint64 * oldest, uint64 * newest)
 }
 
 bool
-cprobe_ring_read(CprobeSharedRing * ring, uint64 n, CprobeRingRow * row)
+cprobe_ring_read(CprobeSharedRing *ring, uint64 n, CprobeRingRow *row)
 {
 	CprobeSharedRingPlace *place = cprobe_ring_place(ring, n);
 

@@ -29,7 +29,7 @@
 typedef struct CprobeRingRow
 {
 	uint64		words[CPROBE_RING_ROW_WORDS];
-}			CprobeRingRow;
+} CprobeRingRow;
 
 typedef struct CprobeSharedRingPlace
 {
@@ -37,7 +37,7 @@ typedef struct CprobeSharedRingPlace
 	pg_atomic_uint64 sequence;
 	/* the row; written by the single writer, guarded by sequence */
 	pg_atomic_uint64 words[CPROBE_RING_ROW_WORDS];
-}			CprobeSharedRingPlace;
+} CprobeSharedRingPlace;
 
 typedef struct CprobeSharedRing
 {
@@ -46,26 +46,26 @@ typedef struct CprobeSharedRing
 	pg_atomic_uint64 head;
 	/* number of the oldest row to show; set by whoever clears the ring */
 	pg_atomic_uint64 first;
-}			CprobeSharedRing;
+} CprobeSharedRing;
 
 extern Size cprobe_ring_size(uint32 capacity);
 
 /* Set up zeroed memory of that size. Startup only. */
-extern void cprobe_ring_init(CprobeSharedRing * ring, uint32 capacity);
+extern void cprobe_ring_init(CprobeSharedRing *ring, uint32 capacity);
 
 /* Append a row. The single writer only. */
-extern void cprobe_ring_append(CprobeSharedRing * ring,
-							   const CprobeRingRow * row);
+extern void cprobe_ring_append(CprobeSharedRing *ring,
+							   const CprobeRingRow *row);
 
 /* Hide all rows up to now. */
-extern void cprobe_ring_clear(CprobeSharedRing * ring);
+extern void cprobe_ring_clear(CprobeSharedRing *ring);
 
 /* Numbers of the oldest and newest rows that can be asked for. */
-extern void cprobe_ring_bounds(CprobeSharedRing * ring, uint64 * oldest,
-							   uint64 * newest);
+extern void cprobe_ring_bounds(CprobeSharedRing *ring, uint64 *oldest,
+							   uint64 *newest);
 
 /* Copy row number n; false if it has been overwritten. */
-extern bool cprobe_ring_read(CprobeSharedRing * ring, uint64 n,
-							 CprobeRingRow * row);
+extern bool cprobe_ring_read(CprobeSharedRing *ring, uint64 n,
+							 CprobeRingRow *row);
 
 #endif							/* CPROBE_HISTORY_RING_H */
