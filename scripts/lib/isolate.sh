@@ -20,10 +20,17 @@ exec_isolated()
 		bash "$CPROBE_LIB/namespace-init.sh" "$@"
 }
 
-# exec_isolated_user COMMAND...: for users without root, the same on this
-# machine's own file system by a user namespace; without any, where the kernel
-# does not let them have one.
-exec_isolated_user()
+# False where namespaces are not to be had: in most containers, and in a
+# chroot.
+can_isolate()
+{
+	(exec_isolated / "" true) >/dev/null 2>&1
+}
+
+# exec_isolated_here COMMAND...: on this machine's own file system, as well as
+# this user can: a user without root by a user namespace, and without any
+# namespace where the kernel gives none.
+exec_isolated_here()
 {
 	local isolate=(
 		setpriv --pdeathsig KILL
@@ -31,10 +38,12 @@ exec_isolated_user()
 		--fork --kill-child bash "$CPROBE_LIB/namespace-init.sh" / ""
 	)
 
-	if "${isolate[@]}" true 2>/dev/null; then
+	if can_isolate; then
+		exec_isolated / "" "$@"
+	elif ! am_root && "${isolate[@]}" true >/dev/null 2>&1; then
 		exec "${isolate[@]}" "$@"
 	fi
-	exec "$@"
+	exec setpriv --pdeathsig TERM "$@"
 }
 
 # remove_scratch DIR: what runs in a namespace may take a moment to die after

@@ -38,7 +38,7 @@ prepare_chroots()
 
 	for major in $CPROBE_MAJORS; do
 		is_local "$major" && continue
-		am_root || continue
+		can_isolate || continue
 		mkdir -p "$CPROBE_CHROOT_DIR"
 		if [ "$CPROBE_REFRESH" = 1 ]; then
 			rm -f "$CPROBE_CHROOT_DIR/$major/stamp"
@@ -56,11 +56,13 @@ prepare_chroots()
 # Why a major cannot be tested; nothing when it can.
 missing_reason()
 {
-	if is_local "$1" || chroot_ready "$1"; then
+	if is_local "$1"; then
 		return 0
 	elif ! am_root; then
 		say "a chroot needs root"
-	else
+	elif ! can_isolate; then
+		say "a chroot needs mount namespaces, which are not to be had here"
+	elif ! chroot_ready "$1"; then
 		cat "$CPROBE_CHROOT_DIR/$1.reason" 2>/dev/null || say "no chroot"
 	fi
 }
@@ -84,13 +86,9 @@ test_in_chroot()
 
 test_locally()
 {
-	local isolate=(exec_isolated_user)
-
-	if am_root; then
-		isolate=(exec_isolated / "")
-	fi
-	run_child "${isolate[@]}" bash "$CPROBE_LIB/run-major.sh" "$CPROBE_TREE" \
-		"$CPROBE_WORK/$1/run" "$CPROBE_STAGES" "$1" "$SECONDS" || true
+	run_child exec_isolated_here bash "$CPROBE_LIB/run-major.sh" \
+		"$CPROBE_TREE" "$CPROBE_WORK/$1/run" "$CPROBE_STAGES" "$1" \
+		"$SECONDS" || true
 }
 
 # note SUITE OUTCOME TEXT: a result of this script's own.

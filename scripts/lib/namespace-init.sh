@@ -11,6 +11,10 @@ tmp=$2
 shift 2
 
 mount --make-rprivate /
+if [ -n "$root" ]; then
+	# In the chroot, too, "/" is a mount point.
+	mount --bind "$root" "$root"
+fi
 mount -t proc proc "$root/proc"
 mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 
