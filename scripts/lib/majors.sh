@@ -109,7 +109,9 @@ note_missing()
 		outcome=failed
 	fi
 	note "$1" "$outcome" "PostgreSQL $1 was not tested: $2"
-	show_log "$CPROBE_CHROOT_DIR/$1.log" 30
+	if [ -f "$CPROBE_CHROOT_DIR/$1.reason" ]; then
+		show_log "$CPROBE_CHROOT_DIR/$1.log" 30
+	fi
 	say "not tested: $2" >"$CPROBE_WORK/$1/run/version"
 }
 
