@@ -42,7 +42,7 @@
 #include "port/atomics.h"
 
 #define CPROBE_MAP_MAX_PROBES 64
-#define CPROBE_MAP_MAX_KEY_WORDS 4
+#define CPROBE_MAP_MAX_KEY_WORDS 34
 #define CPROBE_MAP_MAX_VALUE_WORDS 64
 
 typedef struct CprobeSharedMap
@@ -84,6 +84,17 @@ extern pg_atomic_uint64 *cprobe_map_claim(CprobeSharedMap *map, uint32 epoch,
 										  const uint64 *key);
 
 /*
+ * As cprobe_map_claim, for a map whose keys have different lengths: only the
+ * first words of the key are given and looked at, the others are stored as 0.
+ * The words given must tell their own number.  Not to be mixed with calls for
+ * whole keys on one map.
+ */
+extern pg_atomic_uint64 *cprobe_map_claim_short(CprobeSharedMap *map,
+												uint32 epoch,
+												const uint64 *key,
+												uint32 words);
+
+/*
  * As cprobe_map_claim, but when there is no place the entry with the smallest
  * first counter, c, among those looked at gives way with probability 1 in
  * c + 1; what it had counted is added to "dropped".  So the keys that come
@@ -108,6 +119,17 @@ cprobe_map_drop(CprobeSharedMap *map)
 
 /* Entries in use in this epoch. */
 extern uint32 cprobe_map_used(CprobeSharedMap *map, uint32 epoch);
+
+/*
+ * Where the entry stands whose counters these are: a number by which another
+ * process can read it in the same epoch.
+ */
+extern uint32 cprobe_map_position(CprobeSharedMap *map,
+								  const pg_atomic_uint64 *values);
+
+/* Copy the entry at a position; false unless it is whole and of this epoch. */
+extern bool cprobe_map_read(CprobeSharedMap *map, uint32 epoch,
+							uint32 position, CprobeMapRow *row);
 
 /*
  * Copy the next entry of this epoch at or behind *position, which starts at 0
