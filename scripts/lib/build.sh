@@ -42,7 +42,7 @@ make_extension()
 	local dir=$1 cc=$2 warnings=$3
 
 	shift 3
-	as_tester make -C "$dir" -j "$(nproc)" --no-print-directory \
+	as_tester make -s -C "$dir" -j "$(nproc)" --no-print-directory \
 		PG_CONFIG="$CPROBE_PG_CONFIG" CC="$cc" with_llvm=no \
 		COPT="$warnings $(compiler_options "$cc")" "$@"
 }

@@ -27,7 +27,7 @@ run_tap()
 # build_unit DIR CC: the programs of test/unit, in a copy.
 build_unit()
 {
-	as_tester make -C "$1" --no-print-directory \
+	as_tester make -s -C "$1" --no-print-directory \
 		PG_CONFIG="$CPROBE_PG_CONFIG" CC="$2"
 }
 
