@@ -157,11 +157,15 @@ cprobe_map_examine(pg_atomic_uint64 *entry, uint64 state,
 
 	if (state == target->ready && cprobe_map_key_equal(entry, target))
 		return CPROBE_MATCH_FOUND;
-	if (state == 0 || (int32) (entry_epoch - target->epoch) < 0)
+	if (state == 0)
 		return CPROBE_MATCH_FREE;
-	if (entry_epoch != target->epoch)
+	if ((int32) (entry_epoch - target->epoch) > 0)
 		return CPROBE_MATCH_STALE;
-	return CPROBE_MATCH_OTHER;
+	/* A busy entry of an older epoch: its writer will still fill it. */
+	if (entry_epoch == target->epoch ||
+		(state & CPROBE_MAP_PHASE_MASK) != CPROBE_MAP_READY)
+		return CPROBE_MATCH_OTHER;
+	return CPROBE_MATCH_FREE;
 }
 
 /* Take one of "limit" for this epoch. */

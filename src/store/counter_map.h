@@ -15,13 +15,17 @@
  * Protocol.  state = epoch (32 bits) | tag (30 bits of the hash) | phase.
  *	1. A writer walks the probe sequence of its key.  An entry of its epoch
  *	   that is READY and has its tag and key is the answer.
- *	2. An entry of an older epoch, or state 0, is free: the writer reserves
- *	   one of "limit", then swaps the state to BUSY by compare-and-swap, zeroes
- *	   the values, stores the key, and after a write barrier sets READY.
+ *	2. An entry with state 0, or READY in an older epoch, is free: the writer
+ *	   reserves one of "limit", then swaps the state to BUSY by
+ *	   compare-and-swap, zeroes the values, stores the key, and after a write
+ *	   barrier sets READY.  BUSY in an older epoch is not free: its writer was
+ *	   overtaken by a reset, and two would store their keys over each other.
  *	3. An entry that is BUSY under the same tag may be about to hold the same
  *	   key.  Nobody waits for it: the writer goes on and may claim a second
  *	   entry for the same key.  So a key can stand twice, and readers must add
  *	   up what has the same key.
+ *	   The same follows when an entry that was passed over because it was BUSY
+ *	   in an older epoch becomes free.
  *	4. A reader notes the state, reads key and values behind read barriers,
  *	   and takes them only if the state is unchanged, READY and of its epoch.
  * Reset is a new epoch: no entry is touched.
