@@ -169,20 +169,29 @@ cprobe_got_find(const char *symbol, CprobeGotSlots *found)
 	dl_iterate_phdr(cprobe_elf_visit_program, &search);
 }
 
+static bool
+cprobe_got_is_in_program(const CprobeGotSlots *found, const void *address)
+{
+	return (uintptr_t) address >= found->text_start &&
+		(uintptr_t) address < found->text_end;
+}
+
 /*
- * The function that a slot leads to.  A slot that points back into the
- * program is a lazy-binding stub: calling it would let the linker overwrite
- * our replacement, so the symbol is resolved here.
+ * The function that a slot leads to, NULL if that cannot be told.  A slot that
+ * points back into the program is a lazy-binding stub: calling it would let
+ * the linker overwrite our replacement, so the symbol is resolved here.  In a
+ * program at a fixed address that takes the function's address, the whole
+ * process knows the function by such a stub; it would lead to the replacement,
+ * which would call it again.
  */
 static void *
 cprobe_got_resolve(const char *symbol, const CprobeGotSlots *found)
 {
-	uintptr_t	target = (uintptr_t) *found->slots[0];
+	void	   *target = *found->slots[0];
 
-	if (target != 0 &&
-		(target < found->text_start || target >= found->text_end))
-		return (void *) target;
-	return dlsym(RTLD_DEFAULT, symbol);
+	if (target == NULL || cprobe_got_is_in_program(found, target))
+		target = dlsym(RTLD_DEFAULT, symbol);
+	return cprobe_got_is_in_program(found, target) ? NULL : target;
 }
 
 static bool
