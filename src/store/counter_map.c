@@ -218,9 +218,14 @@ cprobe_map_publish(CprobeSharedMap *map, pg_atomic_uint64 *entry,
 	return &entry[1 + map->key_words];
 }
 
+/*
+ * Find the key, or claim an entry for it.  A key does not lie behind a free
+ * entry, where the search may end, unless it replaced another there: then
+ * past_free must be true.
+ */
 static inline pg_atomic_uint64 *
 cprobe_map_lookup(CprobeSharedMap *map, const CprobeMapTarget *target,
-				  bool claim)
+				  bool claim, bool past_free)
 {
 	for (uint32 probe = 0; probe < CPROBE_MAP_MAX_PROBES; probe++)
 	{
@@ -240,7 +245,12 @@ cprobe_map_lookup(CprobeSharedMap *map, const CprobeMapTarget *target,
 				break;
 		}
 		if (!claim || !cprobe_map_reserve(map, target->epoch))
-			return NULL;
+		{
+			if (!past_free)
+				return NULL;
+			claim = false;
+			continue;
+		}
 		if (pg_atomic_compare_exchange_u64(&entry[0], &state, target->busy))
 			return cprobe_map_publish(map, entry, target);
 		/* Someone was faster: perhaps with our key, so look again. */
@@ -256,7 +266,7 @@ cprobe_map_claim(CprobeSharedMap *map, uint32 epoch, const uint64 *key)
 {
 	CprobeMapTarget target = cprobe_map_aim(map, epoch, key, map->key_words);
 
-	return cprobe_map_lookup(map, &target, true);
+	return cprobe_map_lookup(map, &target, true, false);
 }
 
 pg_atomic_uint64 *
@@ -266,7 +276,7 @@ cprobe_map_claim_short(CprobeSharedMap *map, uint32 epoch, const uint64 *key,
 	CprobeMapTarget target = cprobe_map_aim(map, epoch, key, words);
 
 	Assert(words <= map->key_words);
-	return cprobe_map_lookup(map, &target, true);
+	return cprobe_map_lookup(map, &target, true, false);
 }
 
 /* The READY entry with the smallest first counter on the key's way. */
@@ -299,7 +309,7 @@ cprobe_map_claim_or_replace(CprobeSharedMap *map, uint32 epoch,
 							const uint64 *key, uint64 random)
 {
 	CprobeMapTarget target = cprobe_map_aim(map, epoch, key, map->key_words);
-	pg_atomic_uint64 *values = cprobe_map_lookup(map, &target, true);
+	pg_atomic_uint64 *values = cprobe_map_lookup(map, &target, true, true);
 	pg_atomic_uint64 *entry;
 	uint64		state = 0;
 	uint64		count = 0;
@@ -320,7 +330,7 @@ cprobe_map_find(CprobeSharedMap *map, uint32 epoch, const uint64 *key)
 {
 	CprobeMapTarget target = cprobe_map_aim(map, epoch, key, map->key_words);
 
-	return cprobe_map_lookup(map, &target, false);
+	return cprobe_map_lookup(map, &target, false, true);
 }
 
 uint32
