@@ -86,6 +86,20 @@ foreach my $value ([ time => $time ], [ p50 => $p50 ], [ p95 => $p95 ],
 		"$value->[0] lies in the bucket");
 }
 
+# Signals wake a sleeper up, which sleeps on: an alarm of a timeout that was
+# set for the statement before, and a reload.
+$session->query_safe("SET statement_timeout = '100ms'");
+$session->query_safe("SET statement_timeout = 0");
+$node->safe_psql('postgres', 'SELECT contention_probe.reset()');
+in_background($session, "$sleep;");
+until_true($node, "SELECT wait_age > 50 FROM contention_probe.backends
+                    WHERE pid = $pid AND wait_event = 'PgSleep'");
+kill 'HUP', $pid;
+$session->query_safe('SELECT 1');
+my ($woken, $woken_time) = wait_numbers($node, 'waits', 'Timeout/PgSleep');
+is($woken, 1, 'a sleep that signals interrupt is one wait');
+cmp_ok($woken_time, '>=', 299, 'of all of its time');
+
 # The sum of a few sleeps, some of which are shorter than a tick of the
 # sampler: exact, not sampled.
 $node->safe_psql('postgres', 'SELECT contention_probe.reset()');

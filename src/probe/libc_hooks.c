@@ -13,7 +13,8 @@
  *	 - sem_wait: interrupted, or the wake-up was for something else (the flag
  *	   that the waker clears is still set): it will sleep again.
  *	 - epoll_wait, poll: interrupted and the latch not set; or a heavyweight
- *	   lock was waited for and has not been granted (the deadlock check).
+ *	   lock was waited for and has not been granted (the deadlock check); or
+ *	   pg_sleep's time is not over.
  *	 - select, nanosleep: never; the server does not sleep the rest.
  *	 - file calls: interrupted; the server retries.
  *
@@ -34,6 +35,7 @@
 #include "storage/latch.h"
 
 #include "compat.h"
+#include "machine/clock.h"
 #include "probe/held_locks.h"
 #include "probe/libc_hooks.h"
 #include "probe/lock_account.h"
@@ -73,10 +75,26 @@ cprobe_sem_wakeup_absorbed(void)
 	}
 }
 
-/* Will WaitEventSetWait, or the lock manager around it, sleep again? */
+/*
+ * pg_sleep sleeps on after any wake-up until its time is over; the signal of a
+ * timer is enough to set the latch.  It rounds up to ms, so a wake-up in the
+ * last one may have been its end: then the rest, if any, counts as a wait.
+ */
 static bool
-cprobe_latch_wait_goes_on(int result, int call_errno)
+cprobe_sleep_goes_on(int result, int timeout_ms)
 {
+	return *(volatile uint32 *) my_wait_event_info == WAIT_EVENT_PG_SLEEP &&
+		result != 0 &&
+		cprobe_wait_call_age_ns() + CPROBE_NS_PER_MS <
+		timeout_ms * CPROBE_NS_PER_MS;
+}
+
+/* Will WaitEventSetWait, or the code around it, sleep again? */
+static bool
+cprobe_latch_wait_goes_on(int result, int call_errno, int timeout_ms)
+{
+	if (unlikely(cprobe_sleep_goes_on(result, timeout_ms)))
+		return true;
 	if (result < 0 && call_errno == EINTR &&
 		!(MyLatch != NULL && ((volatile Latch *) MyLatch)->is_set))
 		return true;
@@ -135,13 +153,13 @@ CPROBE_DEFINE_HOOK(CPROBE_HOOK_EPOLL_WAIT, int, epoll_wait,
 				   (int epfd, struct epoll_event *events, int count, int timeout),
 				   (epfd, events, count, timeout),
 				   timeout != 0,
-				   cprobe_latch_wait_goes_on(result, call_errno))
+				   cprobe_latch_wait_goes_on(result, call_errno, timeout))
 
 CPROBE_DEFINE_HOOK(CPROBE_HOOK_POLL, int, poll,
 				   (struct pollfd *fds, nfds_t count, int timeout),
 				   (fds, count, timeout),
 				   timeout != 0,
-				   cprobe_latch_wait_goes_on(result, call_errno))
+				   cprobe_latch_wait_goes_on(result, call_errno, timeout))
 
 /*
  * As CPROBE_DEFINE_HOOK, for delays.  They are often outside of any wait

@@ -5,12 +5,16 @@
  *
  * Separate: see query.h.
  *
- * Cost at top level: a compare and two stores for each of run and finish; no
- * exception frame, for an error there ends in the client's idle wait, where
- * the level is put back to zero.  If the next command comes so early that
- * there is no such wait, its statements count as nested: they are credited
- * to their own ids all the same.  Nested statements pay an exception frame
- * each, as in any extension of the executor.
+ * Cost at top level: three compares and two stores for each of plan, run and
+ * finish; no exception frame, for an error there ends in the client's idle
+ * wait, where the level is put back to zero.  If the next command comes so
+ * early that there is no such wait, its statements count as nested: they are
+ * credited to their own ids all the same.  Nested statements pay an exception
+ * frame each, as in any extension of the executor.
+ *
+ * A statement that is not the one which the server reports is nested as well,
+ * though no statement runs around it: that of a deferred trigger, which runs
+ * in COMMIT, or any when track_activities is off.
  *
  *-------------------------------------------------------------------------
  */
@@ -78,6 +82,13 @@ cprobe_query_inner_id(uint64 query_id)
 	return query_id != 0 ? query_id : cprobe_query_nested_id;
 }
 
+/* Is that of a statement at level 0 what the server reports anyway? */
+static inline bool
+cprobe_query_is_reported(uint64 query_id)
+{
+	return query_id == 0 || query_id == cprobe_query_current();
+}
+
 /*
  * Call body, nested or at top level.  A macro because PG_TRY needs the call
  * in the same function.
@@ -87,7 +98,8 @@ cprobe_query_inner_id(uint64 query_id)
 		int			saved_level = cprobe_query_level; \
 		uint64		saved_id = cprobe_query_nested_id; \
 		\
-		if (likely(saved_level == 0)) \
+		if (likely(saved_level == 0 && \
+				   cprobe_query_is_reported((uint64) (query_id)))) \
 		{ \
 			cprobe_query_level = 1; \
 			body; \
@@ -174,14 +186,11 @@ cprobe_query_planner_chained(CPROBE_PLANNER_ARGS)
 	return standard_planner(CPROBE_PLANNER_PASS);
 }
 
-/* At top level the server's own query id serves: nothing to do. */
 static PlannedStmt *
 cprobe_query_planner(CPROBE_PLANNER_ARGS)
 {
 	PlannedStmt *volatile plan = NULL;
 
-	if (likely(cprobe_query_level == 0))
-		return cprobe_query_planner_chained(CPROBE_PLANNER_PASS);
 	CPROBE_QUERY_FRAME(parse->queryId,
 					   plan = cprobe_query_planner_chained(CPROBE_PLANNER_PASS));
 	return plan;

@@ -322,6 +322,14 @@ cprobe_wait_start(CprobeHookId hook, uint32 info, void *frame)
 	return true;
 }
 
+uint64
+cprobe_wait_call_age_ns(void)
+{
+	/* The call follows on the last one of its loop at once. */
+	return cprobe_clock_now_ns() -
+		Max(cprobe_wait.since_ns, cprobe_wait.returned_ns);
+}
+
 void
 cprobe_wait_end(bool unfinished)
 {

@@ -43,6 +43,12 @@ extern bool cprobe_wait_start(CprobeHookId hook, uint32 info, void *frame);
  */
 extern void cprobe_wait_end(bool unfinished);
 
+/*
+ * How long the call that is being timed has lasted.  Between start and end;
+ * about 25 ns.
+ */
+extern uint64 cprobe_wait_call_age_ns(void);
+
 /* Close a wait that is open but whose loop has ended. Hook context. */
 extern void cprobe_wait_close_stale(void);
 
