@@ -33,6 +33,7 @@
 #include "probe/query.h"
 #include "probe/region.h"
 #include "probe/semaphores.h"
+#include "probe/stacks.h"
 #include "probe/wait.h"
 #include "sampler/sampler.h"
 #include "sql/settings.h"
@@ -55,6 +56,10 @@ CPROBE_MODULE_MAGIC;
 #define CPROBE_MAX_HANDOFFS_MIN 16
 #define CPROBE_MAX_HANDOFFS_MAX 1000000
 
+#define CPROBE_MAX_STACKS_DEFAULT 2000
+#define CPROBE_MAX_STACKS_MIN 16
+#define CPROBE_MAX_STACKS_MAX 1000000
+
 #define CPROBE_HISTORY_SIZE_DEFAULT 20000
 #define CPROBE_HISTORY_SIZE_MIN 100
 #define CPROBE_HISTORY_SIZE_MAX 10000000
@@ -66,6 +71,7 @@ static int	cprobe_max_queries = CPROBE_MAX_QUERIES_DEFAULT;
 static int	cprobe_max_locks = CPROBE_MAX_LOCKS_DEFAULT;
 static int	cprobe_max_pages = CPROBE_MAX_PAGES_DEFAULT;
 static int	cprobe_max_handoffs = CPROBE_MAX_HANDOFFS_DEFAULT;
+static int	cprobe_max_stacks = CPROBE_MAX_STACKS_DEFAULT;
 static int	cprobe_history_size = CPROBE_HISTORY_SIZE_DEFAULT;
 
 static const struct config_enum_entry cprobe_instrument_options[] = {
@@ -86,6 +92,7 @@ cprobe_limits(void)
 		.max_locks = cprobe_max_locks,
 		.max_pages = cprobe_max_pages,
 		.max_handoffs = cprobe_max_handoffs,
+		.max_stacks = cprobe_max_stacks,
 		.history_rows = cprobe_history_size,
 	};
 
@@ -112,6 +119,7 @@ cprobe_shmem_startup(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	cprobe_region_create(&limits);
 	LWLockRelease(AddinShmemInitLock);
+	cprobe_stacks_init();
 	cprobe_lock_scan_init();
 	if (!cprobe_semaphores_init())
 		ereport(LOG,
@@ -157,6 +165,13 @@ cprobe_define_startup_settings(void)
 							CPROBE_MAX_HANDOFFS_DEFAULT,
 							CPROBE_MAX_HANDOFFS_MIN, CPROBE_MAX_HANDOFFS_MAX,
 							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.max_stacks",
+							"Call paths of waits that are kept apart.",
+							"Waits from further paths are counted in status.dropped_stacks.",
+							&cprobe_max_stacks,
+							CPROBE_MAX_STACKS_DEFAULT,
+							CPROBE_MAX_STACKS_MIN, CPROBE_MAX_STACKS_MAX,
+							PGC_POSTMASTER, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.history_size",
 							"Rows kept in the view history.",
 							NULL,
@@ -175,6 +190,13 @@ cprobe_define_running_settings(void)
 							 &cprobe_enabled,
 							 true,
 							 PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.stack_depth",
+							"Frames that are kept of the call path of each wait, from the innermost on; 0 turns call paths off.",
+							NULL,
+							&cprobe_stack_depth,
+							CPROBE_STACK_DEPTH_DEFAULT,
+							0, CPROBE_STACK_DEPTH_MAX,
+							PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.sample_interval",
 							"Time between two looks of the sampler at all processes.",
 							NULL,

@@ -17,6 +17,7 @@
 #include "probe/lock_account.h"
 #include "probe/region.h"
 #include "probe/slot.h"
+#include "probe/stacks.h"
 
 /*
  * A query waits in a handful of events; a profile row is one of those or CPU,
@@ -108,6 +109,12 @@ cprobe_region_lay_out(CprobeSharedRegion *region,
 												  cprobe_map_size((uint32) limits->max_handoffs,
 																  CPROBE_HANDOFF_KEY_WORDS,
 																  CPROBE_HANDOFF_VALUE_WORDS));
+	region->stacks_offset = cprobe_region_place(&total,
+												cprobe_map_size((uint32) limits->max_stacks,
+																CPROBE_STACK_KEY_WORDS,
+																CPROBE_STACK_VALUE_WORDS));
+	region->modules_offset = cprobe_region_place(&total,
+												 sizeof(CprobeSharedModules));
 	region->profile_offset = cprobe_region_place(&total,
 												 cprobe_map_size(cprobe_region_profile_limit(limits),
 																 CPROBE_PROFILE_KEY_WORDS,
@@ -158,6 +165,8 @@ cprobe_region_init(const CprobeRegionLimits *limits)
 					CPROBE_PAGE_KEY_WORDS, CPROBE_PAGE_VALUE_WORDS);
 	cprobe_map_init(cprobe_region_handoffs(), (uint32) limits->max_handoffs,
 					CPROBE_HANDOFF_KEY_WORDS, CPROBE_HANDOFF_VALUE_WORDS);
+	cprobe_map_init(cprobe_region_stacks(), (uint32) limits->max_stacks,
+					CPROBE_STACK_KEY_WORDS, CPROBE_STACK_VALUE_WORDS);
 	cprobe_map_init(cprobe_region_profile(),
 					cprobe_region_profile_limit(limits),
 					CPROBE_PROFILE_KEY_WORDS, CPROBE_PROFILE_VALUE_WORDS);
@@ -240,6 +249,18 @@ CprobeSharedMap *
 cprobe_region_handoffs(void)
 {
 	return cprobe_region_at(cprobe_region->handoffs_offset);
+}
+
+CprobeSharedMap *
+cprobe_region_stacks(void)
+{
+	return cprobe_region_at(cprobe_region->stacks_offset);
+}
+
+CprobeSharedModules *
+cprobe_region_modules(void)
+{
+	return cprobe_region_at(cprobe_region->modules_offset);
 }
 
 CprobeSharedMap *

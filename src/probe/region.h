@@ -10,8 +10,8 @@
  * at offsets that the header holds.
  *
  *	   header | slots | departed | departed hits | histograms | queries |
- *	   query events | locks | pages | hand-offs | profile | history |
- *	   backend type names
+ *	   query events | locks | pages | hand-offs | stacks | modules |
+ *	   profile | history | backend type names
  *
  * Sizes follow from the server's own numbers at its start.  Memory is handed
  * out zeroed by the server and the slots are not touched at start: a slot's
@@ -39,6 +39,7 @@
 #include "store/event_index.h"
 #include "store/histogram.h"
 #include "store/history_ring.h"
+#include "store/module_table.h"
 
 #define CPROBE_SHARED_NAME "contention_probe"
 
@@ -95,6 +96,8 @@ typedef struct CprobeSharedRegion
 	Size		locks_offset;
 	Size		pages_offset;
 	Size		handoffs_offset;
+	Size		stacks_offset;
+	Size		modules_offset;
 	Size		profile_offset;
 	Size		history_offset;
 	Size		type_names_offset;
@@ -132,6 +135,7 @@ typedef struct CprobeRegionLimits
 	int			max_locks;
 	int			max_pages;
 	int			max_handoffs;
+	int			max_stacks;
 	int			history_rows;
 } CprobeRegionLimits;
 
@@ -158,6 +162,8 @@ extern CprobeSharedMap *cprobe_region_query_events(void);
 extern CprobeSharedMap *cprobe_region_locks(void);
 extern CprobeSharedMap *cprobe_region_pages(void);
 extern CprobeSharedMap *cprobe_region_handoffs(void);
+extern CprobeSharedMap *cprobe_region_stacks(void);
+extern CprobeSharedModules *cprobe_region_modules(void);
 extern CprobeSharedMap *cprobe_region_profile(void);
 extern CprobeSharedRing *cprobe_region_history(void);
 

@@ -71,6 +71,7 @@ cprobe_reset_drops(void)
 	pg_atomic_write_u64(&cprobe_region_locks()->dropped, 0);
 	pg_atomic_write_u64(&cprobe_region_pages()->dropped, 0);
 	pg_atomic_write_u64(&cprobe_region_handoffs()->dropped, 0);
+	pg_atomic_write_u64(&cprobe_region_stacks()->dropped, 0);
 	pg_atomic_write_u64(&cprobe_region_profile()->dropped, 0);
 }
 

@@ -20,6 +20,7 @@
 #include "probe/lock_account.h"
 #include "probe/query.h"
 #include "probe/slot.h"
+#include "probe/stacks.h"
 #include "probe/wait.h"
 
 bool		cprobe_enabled = true;
@@ -36,6 +37,7 @@ typedef struct CprobeWait
 	uint64		query_id;
 	Oid			user_id;
 	CprobeLockWait lock;
+	CprobeStack stack;
 } CprobeWait;
 
 static CprobeWait cprobe_wait;
@@ -198,6 +200,7 @@ cprobe_wait_account(CprobeSharedSlot *slot, CprobeSharedHistogram *histogram,
 		cprobe_wait_credit_query(slot, end_ns - begin_ns);
 	if (cprobe_wait.lock.is_lock)
 		cprobe_wait_account_lock(slot, begin_ns, end_ns);
+	cprobe_stack_close(&cprobe_wait.stack, slot->epoch, end_ns - begin_ns);
 	cprobe_held_locks_retract(slot);
 	cprobe_wait_retract(slot);
 }
@@ -293,6 +296,10 @@ cprobe_wait_open(CprobeSharedSlot *slot, uint32 info, void *frame)
 	GetUserIdAndSecContext(&cprobe_wait.user_id, &security_context);
 	cprobe_wait.since_ns = cprobe_clock_now_ns();
 	cprobe_wait.lock = cprobe_lock_identify(info, frame);
+	if (!idle)
+		cprobe_stack_open(&cprobe_wait.stack, cprobe_wait.event, frame);
+	else
+		cprobe_wait.stack.words = 0;
 	cprobe_held_locks_publish(slot);
 	cprobe_wait_publish(slot, idle);
 	cprobe_wait_is_open = true;

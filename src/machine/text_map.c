@@ -1,0 +1,337 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_map.c
+ *	  The private table of executable segments.
+ *
+ * Separate: see text_map.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include "machine/text_map.h"
+
+/* Segments that fit; a server has about 40, one for each library. */
+#define CPROBE_TEXT_MAX 256
+
+/* Notes of a module that are looked at for its build id. */
+#define CPROBE_NOTES_MAX 16
+
+/* Program headers are taken from here only: what every mapping has at least. */
+#define CPROBE_HEADER_BYTES 4096
+
+typedef ElfW(Phdr)
+CprobeElfSegment;
+typedef ElfW(Ehdr)
+CprobeElfHeader;
+typedef ElfW(Nhdr)
+CprobeElfNote;
+
+/* A loaded module, as the linker shows it. */
+typedef struct CprobeModule
+{
+	uintptr_t	load_address;
+	const char *name;
+	const CprobeElfSegment *segments;
+	size_t		segment_count;
+} CprobeModule;
+
+static CprobeModuleIntern cprobe_intern_module;
+static const char *cprobe_program_path;
+static uintptr_t cprobe_own_code;
+static uintptr_t cprobe_libc_code;
+
+/*
+ * Sorted by address.  A signal handler that finds the table in the middle of
+ * a change goes without it.
+ */
+static CprobeText cprobe_texts[CPROBE_TEXT_MAX];
+static int	cprobe_text_count = 0;
+static volatile bool cprobe_texts_changing = false;
+
+/* The main program's code, which most addresses lie in. */
+static CprobeText cprobe_program_text;
+
+/* An unknown address was met, and the linker could not be asked. */
+static bool cprobe_texts_stale = false;
+
+/* Number of the first segment behind the address. */
+static inline int
+cprobe_text_map_above(uintptr_t address)
+{
+	int			low = 0;
+	int			high = cprobe_text_count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (cprobe_texts[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static inline const CprobeText *
+cprobe_text_map_search(uintptr_t address)
+{
+	int			above = cprobe_text_map_above(address);
+
+	if (above > 0 && address < cprobe_texts[above - 1].end)
+		return &cprobe_texts[above - 1];
+	return NULL;
+}
+
+static void
+cprobe_text_map_insert(const CprobeText *code)
+{
+	int			position = cprobe_text_map_above(code->start);
+
+	if (cprobe_text_count == CPROBE_TEXT_MAX)
+		return;
+	memmove(&cprobe_texts[position + 1], &cprobe_texts[position],
+			(size_t) (cprobe_text_count - position) * sizeof(CprobeText));
+	cprobe_texts[position] = *code;
+	cprobe_text_count++;
+}
+
+/* Does a readable segment hold all of that? */
+static bool
+cprobe_module_can_read(const CprobeModule *module, const CprobeElfSegment *part)
+{
+	for (size_t i = 0; i < module->segment_count; i++)
+	{
+		const CprobeElfSegment *segment = &module->segments[i];
+
+		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) != 0 &&
+			part->p_vaddr >= segment->p_vaddr &&
+			part->p_memsz <= segment->p_memsz &&
+			part->p_vaddr - segment->p_vaddr <=
+			segment->p_memsz - part->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* Look for the build id in one segment of notes. */
+static bool
+cprobe_module_read_notes(const char *notes, size_t bytes,
+						 CprobeModuleIdentity *identity)
+{
+	for (int i = 0; i < CPROBE_NOTES_MAX; i++)
+	{
+		const CprobeElfNote *note = (const CprobeElfNote *) notes;
+		size_t		name_bytes;
+		size_t		note_bytes;
+
+		if (bytes < sizeof(*note))
+			return false;
+		name_bytes = ((size_t) note->n_namesz + 3) & ~(size_t) 3;
+		note_bytes = sizeof(*note) + name_bytes +
+			(((size_t) note->n_descsz + 3) & ~(size_t) 3);
+		if (note_bytes > bytes)
+			return false;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			memcmp(note + 1, "GNU", 4) == 0)
+		{
+			identity->build_id = (const unsigned char *) (note + 1) + name_bytes;
+			identity->build_id_bytes = Min(note->n_descsz,
+										   CPROBE_BUILD_ID_MAX_BYTES);
+			return true;
+		}
+		notes += note_bytes;
+		bytes -= note_bytes;
+	}
+	return false;
+}
+
+static CprobeModuleIdentity
+cprobe_module_identify(const CprobeModule *module)
+{
+	CprobeModuleIdentity identity = {.path = module->name};
+
+	if (identity.path == NULL || identity.path[0] == '\0')
+		identity.path = cprobe_program_path;
+	for (size_t i = 0; i < module->segment_count; i++)
+	{
+		const CprobeElfSegment *segment = &module->segments[i];
+
+		if (segment->p_type == PT_NOTE &&
+			cprobe_module_can_read(module, segment) &&
+			cprobe_module_read_notes((const char *) module->load_address +
+									 segment->p_vaddr,
+									 segment->p_memsz, &identity))
+			break;
+	}
+	return identity;
+}
+
+static bool
+cprobe_module_holds(const CprobeModule *module, uintptr_t address)
+{
+	for (size_t i = 0; i < module->segment_count; i++)
+	{
+		const CprobeElfSegment *segment = &module->segments[i];
+
+		if (segment->p_type == PT_LOAD &&
+			address - module->load_address - segment->p_vaddr <
+			segment->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* What kind of code the module's is, and its number if it needs one. */
+static CprobeText
+cprobe_module_describe(const CprobeModule *module)
+{
+	CprobeText	code = {.load_address = module->load_address};
+	CprobeModuleIdentity identity;
+
+	if (cprobe_libc_code != 0 && cprobe_module_holds(module, cprobe_libc_code))
+		code.kind = CPROBE_TEXT_LIBC;
+	else if (cprobe_own_code != 0 &&
+			 cprobe_module_holds(module, cprobe_own_code))
+		code.kind = CPROBE_TEXT_OWN;
+	else
+	{
+		identity = cprobe_module_identify(module);
+		code.module = cprobe_intern_module(&identity);
+		code.kind = code.module != 0 ? CPROBE_TEXT_MODULE :
+			CPROBE_TEXT_NAMELESS;
+	}
+	return code;
+}
+
+/* Add the module's executable segments, unless it is there already. */
+static void
+cprobe_text_map_add(const CprobeModule *module)
+{
+	CprobeText	code;
+	bool		known = false;
+
+	for (size_t i = 0; i < module->segment_count; i++)
+	{
+		const CprobeElfSegment *segment = &module->segments[i];
+
+		if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0 ||
+			cprobe_text_map_search(module->load_address + segment->p_vaddr))
+			continue;
+		if (!known)
+			code = cprobe_module_describe(module);
+		known = true;
+		code.start = module->load_address + segment->p_vaddr;
+		code.end = code.start + segment->p_memsz;
+		cprobe_text_map_insert(&code);
+	}
+}
+
+/* Callback of dl_iterate_phdr. */
+static int
+cprobe_text_map_visit(struct dl_phdr_info *info, size_t size, void *data)
+{
+	CprobeModule module = {
+		.load_address = info->dlpi_addr,
+		.name = info->dlpi_name,
+		.segments = info->dlpi_phdr,
+		.segment_count = info->dlpi_phnum,
+	};
+
+	(void) size;
+	(void) data;
+	cprobe_text_map_add(&module);
+	/* The first one is the main program. */
+	if (cprobe_program_text.end == 0 && cprobe_text_count > 0)
+		cprobe_program_text = cprobe_texts[0];
+	return 0;
+}
+
+static void
+cprobe_text_map_scan(void)
+{
+	cprobe_texts_changing = true;
+	dl_iterate_phdr(cprobe_text_map_visit, NULL);
+	cprobe_texts_changing = false;
+}
+
+void
+cprobe_text_map_init(CprobeModuleIntern intern, const char *program_path,
+					 const void *own_code)
+{
+	cprobe_intern_module = intern;
+	cprobe_program_path = program_path;
+	cprobe_own_code = (uintptr_t) own_code;
+	cprobe_libc_code = (uintptr_t) dlsym(RTLD_DEFAULT, "__libc_start_main");
+	cprobe_text_count = 0;
+	cprobe_program_text.end = 0;
+	cprobe_text_map_scan();
+}
+
+/*
+ * Ask the linker about an address that is in no known segment.  It answers
+ * without locks and in any context, from glibc 2.35 on.
+ */
+static void
+cprobe_text_map_learn(uintptr_t address)
+{
+#ifdef DLFO_EH_SEGMENT_TYPE
+	struct dl_find_object object;
+	const CprobeElfHeader *header;
+	CprobeModule module;
+
+	if (_dl_find_object((void *) address, &object) != 0)
+		return;
+	header = object.dlfo_map_start;
+	if ((char *) object.dlfo_map_end - (char *) object.dlfo_map_start <
+		CPROBE_HEADER_BYTES ||
+		memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		header->e_phentsize != sizeof(CprobeElfSegment) ||
+		header->e_phoff > CPROBE_HEADER_BYTES ||
+		header->e_phnum > (CPROBE_HEADER_BYTES - header->e_phoff) /
+		sizeof(CprobeElfSegment))
+		return;
+	module.load_address = object.dlfo_link_map->l_addr;
+	module.name = object.dlfo_link_map->l_name;
+	module.segments = (const CprobeElfSegment *) ((const char *) header +
+												  header->e_phoff);
+	module.segment_count = header->e_phnum;
+	cprobe_texts_changing = true;
+	cprobe_text_map_add(&module);
+	cprobe_texts_changing = false;
+#else
+	(void) address;
+	cprobe_texts_stale = true;
+#endif
+}
+
+const CprobeText *
+cprobe_text_map_find(uintptr_t address)
+{
+	const CprobeText *code;
+
+	if (likely(address - cprobe_program_text.start <
+			   cprobe_program_text.end - cprobe_program_text.start))
+		return &cprobe_program_text;
+	if (unlikely(cprobe_texts_changing))
+		return NULL;
+	code = cprobe_text_map_search(address);
+	if (likely(code != NULL))
+		return code;
+	cprobe_text_map_learn(address);
+	return cprobe_text_map_search(address);
+}
+
+void
+cprobe_text_map_refresh_if_stale(void)
+{
+	if (likely(!cprobe_texts_stale))
+		return;
+	cprobe_texts_stale = false;
+	cprobe_text_map_scan();
+}
