@@ -14,6 +14,8 @@
 #ifndef CPROBE_ACTIVITY_H
 #define CPROBE_ACTIVITY_H
 
+#include "storage/latch.h"
+
 #include "compat.h"
 
 /* What is read of one status entry (see pg_stat_activity). */
@@ -56,6 +58,16 @@ static inline volatile PGPROC *
 cprobe_activity_proc(uint32 number)
 {
 	return &ProcGlobal->allProcs[number];
+}
+
+/*
+ * Process that has the number now, 0 = none.  Up to 16 a free PGPROC keeps the
+ * pid of its last owner, but its latch has no owner in any major.
+ */
+static inline int
+cprobe_activity_proc_pid(uint32 number)
+{
+	return cprobe_activity_proc(number)->procLatch.owner_pid;
 }
 
 #endif							/* CPROBE_ACTIVITY_H */

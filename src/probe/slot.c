@@ -9,7 +9,6 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
 #include "postmaster/bgworker_internals.h"
 
 #include "probe/lock_account.h"
@@ -63,10 +62,15 @@ cprobe_slot_clear(CprobeSharedSlot *slot)
 		   cprobe_region->events.event_count * sizeof(CprobeSharedWaits));
 }
 
+/*
+ * By its entry: a parallel worker may have its first wait before the server
+ * makes it one.
+ */
 uint32
 cprobe_slot_my_type(void)
 {
-	if (MyBackendType == B_BG_WORKER && IsParallelWorker())
+	if (MyBgworkerEntry != NULL &&
+		strcmp(MyBgworkerEntry->bgw_type, "parallel worker") == 0)
 		return CPROBE_TYPE_PARALLEL_WORKER;
 	return (uint32) MyBackendType;
 }

@@ -149,7 +149,7 @@ cprobe_snapshot_settle_dead(CprobeSnapshot *snapshot)
 			continue;
 		for (int h = 0; h < CPROBE_HOOK_COUNT; h++)
 			snapshot->hits[h] += slot->hits[h];
-		slot->alive = cprobe_activity_proc(i)->pid == slot->pid;
+		slot->alive = cprobe_activity_proc_pid(i) == slot->pid;
 		if (slot->alive)
 			continue;
 		departed = cprobe_snapshot_departed(snapshot, slot->type);

@@ -254,7 +254,7 @@ cprobe_tick_look(uint32 number, bool history, TimestampTz now)
 	CprobeTickProcess *process = &cprobe_tick_processes[number];
 	volatile PGPROC *proc = cprobe_activity_proc(number);
 	CprobeSharedSlot *slot = cprobe_slot_get(number);
-	int			pid = proc->pid;
+	int			pid = cprobe_activity_proc_pid(number);
 	uint32		info;
 
 	if (pid == 0 || pid == MyProcPid)

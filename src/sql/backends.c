@@ -160,7 +160,7 @@ cprobe_backends(PG_FUNCTION_ARGS)
 	{
 		CprobeProcess process = {0};
 
-		process.pid = cprobe_activity_proc(i)->pid;
+		process.pid = cprobe_activity_proc_pid(i);
 		process.info = cprobe_activity_proc(i)->wait_event_info;
 		if (process.pid == 0 || !cprobe_backends_identify(&process, i))
 			continue;
