@@ -187,6 +187,114 @@
 #define CPROBE_PLANNER_PASS parse, query_string, cursor_options, bound_params
 #endif
 
+/*
+ * Main shared memory's index of areas.  19: the segment's header names it no
+ * longer; it stands at the start of the contents, in a structure of shmem.c
+ * that is repeated here, and so does its lock, whose tranche tells whether
+ * the structure is the one we know.
+ */
+#if PG_VERSION_NUM >= 190000
+typedef struct CprobeServerAllocator
+{
+	Size		free_offset;
+	slock_t		free_lock;
+	struct HASHHDR *index;
+	Size		index_bytes;
+	LWLock		index_lock;
+} CprobeServerAllocator;
+
+typedef struct CprobeServerArea
+{
+	char		key[48];
+	void	   *location;
+	Size		size;
+	Size		allocated_size;
+	bool		initialized;
+} CprobeServerArea;
+
+#define CPROBE_SERVER_ALLOCATOR(header) \
+	((CprobeServerAllocator *) ((char *) (header) + (header)->content_offset))
+#define CPROBE_SERVER_INDEX(header) (CPROBE_SERVER_ALLOCATOR(header)->index)
+#define CPROBE_SERVER_INDEX_LOCK(header) \
+	(&CPROBE_SERVER_ALLOCATOR(header)->index_lock)
+#define CPROBE_SERVER_INDEX_IS_KNOWN(header) \
+	(CPROBE_SERVER_INDEX_LOCK(header)->tranche == LWTRANCHE_SHMEM_INDEX)
+#else
+#define CprobeServerArea ShmemIndexEnt
+#define CPROBE_SERVER_INDEX(header) ((header)->index)
+#define CPROBE_SERVER_INDEX_LOCK(header) ((void) (header), ShmemIndexLock)
+#define CPROBE_SERVER_INDEX_IS_KNOWN(header) ((header)->index != NULL)
+#endif
+
+/* 17: SLRUs are divided into banks, each with a lock in an array. */
+#if PG_VERSION_NUM >= 170000
+#define CPROBE_SLRU_BANK_TRANCHES(X) \
+	X(LWTRANCHE_XACT_SLRU) \
+	X(LWTRANCHE_COMMITTS_SLRU) \
+	X(LWTRANCHE_SUBTRANS_SLRU) \
+	X(LWTRANCHE_MULTIXACTOFFSET_SLRU) \
+	X(LWTRANCHE_MULTIXACTMEMBER_SLRU) \
+	X(LWTRANCHE_NOTIFY_SLRU) \
+	X(LWTRANCHE_SERIAL_SLRU)
+#define CPROBE_SLRU_BANK_LOCKS_MEMBER offsetof(SlruSharedData, bank_locks)
+#else
+#define CPROBE_SLRU_BANK_TRANCHES(X)
+#define CPROBE_SLRU_BANK_LOCKS_MEMBER 0
+#endif
+
+/*
+ * Tranches of one lock.  19: the lock of shared memory's index has a tranche
+ * of its own.
+ */
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_IS_LONE_TRANCHE(tranche) \
+	((tranche) < NUM_INDIVIDUAL_LWLOCKS || (tranche) == LWTRANCHE_SHMEM_INDEX)
+#else
+#define CPROBE_IS_LONE_TRANCHE(tranche) ((tranche) < NUM_INDIVIDUAL_LWLOCKS)
+#endif
+
+/* 17: serializable transactions lost their list element's header. */
+#if PG_VERSION_NUM >= 170000
+#define CPROBE_SERIALIZABLE_STRIDE sizeof(SERIALIZABLEXACT)
+#define CPROBE_SERIALIZABLE_MEMBER \
+	offsetof(SERIALIZABLEXACT, perXactPredicateListLock)
+#else
+#define CPROBE_SERIALIZABLE_STRIDE PredXactListElementDataSize
+#define CPROBE_SERIALIZABLE_MEMBER \
+	(offsetof(PredXactListElementData, sxact) + \
+	 offsetof(SERIALIZABLEXACT, perXactPredicateListLock))
+#endif
+
+/* 18: replication origins have a setting of their own. */
+#if PG_VERSION_NUM >= 180000
+#define CPROBE_MAX_ORIGINS max_active_replication_origins
+#else
+#define CPROBE_MAX_ORIGINS max_replication_slots
+#endif
+
+/* 19: REPACK has replication slots behind the others. */
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_MAX_SLOTS (max_replication_slots + max_repack_replication_slots)
+#else
+#define CPROBE_MAX_SLOTS max_replication_slots
+#endif
+
+/*
+ * Kinds of statistics that exist once and have their lock in the control
+ * structure: members of PgStat_ShmemControl.  16: I/O, which has a lock for
+ * each backend type.  19: heavyweight locks.
+ */
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_STATS_MEMBERS(X) \
+	X(archiver) X(bgwriter) X(checkpointer) X(io) X(lock) X(slru) X(wal)
+#elif PG_VERSION_NUM >= 160000
+#define CPROBE_STATS_MEMBERS(X) \
+	X(archiver) X(bgwriter) X(checkpointer) X(io) X(slru) X(wal)
+#else
+#define CPROBE_STATS_MEMBERS(X) \
+	X(archiver) X(bgwriter) X(checkpointer) X(slru) X(wal)
+#endif
+
 /* 18: a module can tell its name and version (pg_get_loaded_modules). */
 #if PG_VERSION_NUM >= 180000
 #define CPROBE_MODULE_MAGIC \
