@@ -32,7 +32,12 @@ CREATE FUNCTION @extschema@.status(
     OUT dropped_types bigint,
     OUT queries_used bigint,
     OUT queries_total bigint,
-    OUT instrument_reason text)
+    OUT instrument_reason text,
+    OUT dropped_pages bigint,
+    OUT dropped_handoffs bigint,
+    OUT locks_proven bigint,
+    OUT locks_inferred bigint,
+    OUT locks_unknown bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_status'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
@@ -82,7 +87,7 @@ COMMENT ON COLUMN @extschema@.status.hook_cost_ns IS
 COMMENT ON COLUMN @extschema@.status.dropped_queries IS
 'Waits that were not credited to their statement because contention_probe.max_queries was reached; they are in all other views. Exact.';
 COMMENT ON COLUMN @extschema@.status.dropped_locks IS
-'Waits that were not credited to a lock instance. NULL: this version does not identify lock instances.';
+'Waits for LWLocks that were not credited to their lock because contention_probe.max_locks was reached. Exact.';
 COMMENT ON COLUMN @extschema@.status.dropped_profile IS
 'Samples that found no place in the profile. Exact.';
 COMMENT ON COLUMN @extschema@.status.dropped_types IS
@@ -93,6 +98,16 @@ COMMENT ON COLUMN @extschema@.status.queries_total IS
 'Setting contention_probe.max_queries.';
 COMMENT ON COLUMN @extschema@.status.instrument_reason IS
 'Why less is measured than instrument says; NULL if all of it is.';
+COMMENT ON COLUMN @extschema@.status.dropped_pages IS
+'Waits counted for pages that then gave way in buffer_locks to hotter ones, or that found no place. Exact.';
+COMMENT ON COLUMN @extschema@.status.dropped_handoffs IS
+'Hand-offs that found no place in lock_handoffs because contention_probe.max_handoffs was reached. Exact.';
+COMMENT ON COLUMN @extschema@.status.locks_proven IS
+'Waits for LWLocks and content locks whose lock is proven: the process was found in its queue. Exact.';
+COMMENT ON COLUMN @extschema@.status.locks_inferred IS
+'Waits whose lock is inferred: the only one of its tranche that the process referred to. Exact.';
+COMMENT ON COLUMN @extschema@.status.locks_unknown IS
+'Waits of which only the tranche is known. Exact.';
 
 CREATE FUNCTION @extschema@.hooks(
     OUT hook text,
@@ -318,7 +333,10 @@ CREATE FUNCTION @extschema@.backends(
     OUT wait_event text,
     OUT wait_age double precision,
     OUT waits bigint,
-    OUT wait_time double precision)
+    OUT wait_time double precision,
+    OUT lock text,
+    OUT lock_mode text,
+    OUT blocker_pid integer)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_backends'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 100;
@@ -357,6 +375,12 @@ COMMENT ON COLUMN @extschema@.backends.waits IS
 'Its completed waits that were not idle. Exact. NULL until its first wait.';
 COMMENT ON COLUMN @extschema@.backends.wait_time IS
 'Their total duration, in ms. Exact. NULL until its first wait.';
+COMMENT ON COLUMN @extschema@.backends.lock IS
+'LWLock or content lock that it waits for; NULL if it does not wait for one.';
+COMMENT ON COLUMN @extschema@.backends.lock_mode IS
+'exclusive, shared, share exclusive, or until free: it waits for the release without acquiring.';
+COMMENT ON COLUMN @extschema@.backends.blocker_pid IS
+'A process that says it holds the lock (it sleeps as well), else the one that last woke a waiter of it. NULL if neither is known, or without pg_read_all_stats.';
 
 CREATE FUNCTION @extschema@.history(
     OUT sampled_at timestamptz,
@@ -366,7 +390,10 @@ CREATE FUNCTION @extschema@.history(
     OUT userid oid,
     OUT queryid bigint,
     OUT wait_event_type text,
-    OUT wait_event text)
+    OUT wait_event text,
+    OUT lock text,
+    OUT lock_mode text,
+    OUT blocker_pid integer)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_history'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10000;
@@ -399,6 +426,12 @@ COMMENT ON COLUMN @extschema@.history.wait_event_type IS
 'Class of the event that it waited for; CPU if it did not.';
 COMMENT ON COLUMN @extschema@.history.wait_event IS
 'Event that it waited for; "CPU or unknown" if it did not.';
+COMMENT ON COLUMN @extschema@.history.lock IS
+'LWLock or content lock that it waited for; NULL if it did not wait for one.';
+COMMENT ON COLUMN @extschema@.history.lock_mode IS
+'exclusive, shared, share exclusive, or until free: it waited for the release without acquiring.';
+COMMENT ON COLUMN @extschema@.history.blocker_pid IS
+'A process that says it holds the lock then, else the one that last woke a waiter of it. NULL if neither is known, or without pg_read_all_stats.';
 
 CREATE FUNCTION @extschema@.profile(
     OUT backend_type text,
@@ -437,6 +470,327 @@ COMMENT ON COLUMN @extschema@.profile.samples IS
 'Times that a process was seen so. Sampled.';
 COMMENT ON COLUMN @extschema@.profile.idle IS
 'The process had nothing to do.';
+
+CREATE FUNCTION @extschema@.lwlocks(
+    OUT lock text,
+    OUT tranche text,
+    OUT waits bigint,
+    OUT wait_time double precision,
+    OUT shared_waits bigint,
+    OUT exclusive_waits bigint,
+    OUT queue_time double precision,
+    OUT wakeup_time double precision,
+    OUT mean_time double precision,
+    OUT max_time double precision,
+    OUT p95_time double precision,
+    OUT proven_waits bigint,
+    OUT inferred_waits bigint,
+    OUT exclusive_util double precision,
+    OUT shared_util double precision,
+    OUT queue_length double precision,
+    OUT until_free_waits bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_lwlocks'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+CREATE VIEW @extschema@.lwlocks AS
+SELECT *
+  FROM @extschema@.lwlocks();
+
+REVOKE ALL ON FUNCTION @extschema@.lwlocks() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.lwlocks() TO pg_monitor;
+GRANT SELECT ON @extschema@.lwlocks TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.lwlocks() IS
+'Source of the view lwlocks.';
+COMMENT ON VIEW @extschema@.lwlocks IS
+'LWLocks that were waited for, each by itself; content locks of pages are one row (see buffer_locks). Waits are exact, utilisation is sampled.';
+COMMENT ON COLUMN @extschema@.lwlocks.lock IS
+'Name of the lock; the tranche alone where only that is known.';
+COMMENT ON COLUMN @extschema@.lwlocks.tranche IS
+'Tranche of the lock: its wait event.';
+COMMENT ON COLUMN @extschema@.lwlocks.waits IS
+'Completed waits. Exact.';
+COMMENT ON COLUMN @extschema@.lwlocks.wait_time IS
+'Their total duration, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.lwlocks.shared_waits IS
+'Waits in shared mode. Exact.';
+COMMENT ON COLUMN @extschema@.lwlocks.exclusive_waits IS
+'Waits in exclusive mode. Exact.';
+COMMENT ON COLUMN @extschema@.lwlocks.queue_time IS
+'Of wait_time, the part from the sleep to the wake-up call, in ms: the lock was not free. Exact, of the waits whose waker is known; NULL if there are none.';
+COMMENT ON COLUMN @extschema@.lwlocks.wakeup_time IS
+'Of wait_time, the part from the wake-up call to running, in ms: the scheduler. Exact, of the waits whose waker is known; NULL if there are none.';
+COMMENT ON COLUMN @extschema@.lwlocks.mean_time IS
+'Mean duration of a wait, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.lwlocks.max_time IS
+'The longest wait, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.lwlocks.p95_time IS
+'95th percentile of the duration, in ms. Estimated from a histogram, right to a factor of two.';
+COMMENT ON COLUMN @extschema@.lwlocks.proven_waits IS
+'Waits whose lock is proven: the process was found in its queue. Exact.';
+COMMENT ON COLUMN @extschema@.lwlocks.inferred_waits IS
+'Waits whose lock is inferred: the only one of its tranche that the process referred to. Exact.';
+COMMENT ON COLUMN @extschema@.lwlocks.exclusive_util IS
+'Share of looks at which it was held exclusively, 0 to 1. Sampled; NULL if it was not looked at.';
+COMMENT ON COLUMN @extschema@.lwlocks.shared_util IS
+'Share of looks at which it was held shared, 0 to 1. Sampled; NULL if it was not looked at.';
+COMMENT ON COLUMN @extschema@.lwlocks.queue_length IS
+'Mean number of processes that waited for it. Sampled; NULL if it was not looked at.';
+COMMENT ON COLUMN @extschema@.lwlocks.until_free_waits IS
+'Waits for the release without acquiring it. Exact.';
+
+CREATE FUNCTION @extschema@.lwlock_tranches(
+    OUT tranche text,
+    OUT waits bigint,
+    OUT wait_time double precision,
+    OUT shared_waits bigint,
+    OUT exclusive_waits bigint,
+    OUT queue_time double precision,
+    OUT wakeup_time double precision,
+    OUT mean_time double precision,
+    OUT max_time double precision,
+    OUT p95_time double precision,
+    OUT proven_waits bigint,
+    OUT inferred_waits bigint,
+    OUT until_free_waits bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_lwlock_tranches'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+CREATE VIEW @extschema@.lwlock_tranches AS
+SELECT *
+  FROM @extschema@.lwlock_tranches();
+
+REVOKE ALL ON FUNCTION @extschema@.lwlock_tranches() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.lwlock_tranches() TO pg_monitor;
+GRANT SELECT ON @extschema@.lwlock_tranches TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.lwlock_tranches() IS
+'Source of the view lwlock_tranches.';
+COMMENT ON VIEW @extschema@.lwlock_tranches IS
+'Waits for LWLocks by tranche: the sums of lwlocks. Exact, except for the percentile.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.tranche IS
+'Tranche: the wait event.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.waits IS
+'Completed waits. Exact.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.wait_time IS
+'Their total duration, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.shared_waits IS
+'Waits in shared mode. Exact.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.exclusive_waits IS
+'Waits in exclusive mode. Exact.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.queue_time IS
+'Of wait_time, the part from the sleep to the wake-up call, in ms: the lock was not free. Exact, of the waits whose waker is known; NULL if there are none.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.wakeup_time IS
+'Of wait_time, the part from the wake-up call to running, in ms: the scheduler. Exact, of the waits whose waker is known; NULL if there are none.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.mean_time IS
+'Mean duration of a wait, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.max_time IS
+'The longest wait, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.p95_time IS
+'95th percentile of the duration, in ms. Estimated from a histogram, right to a factor of two.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.proven_waits IS
+'Waits whose lock is proven: the process was found in its queue. Exact.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.inferred_waits IS
+'Waits whose lock is inferred: the only one of its tranche that the process referred to. Exact.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.until_free_waits IS
+'Waits for the release without acquiring it. Exact.';
+
+CREATE FUNCTION @extschema@.buffer_locks(
+    OUT database oid,
+    OUT relation oid,
+    OUT relname text,
+    OUT fork text,
+    OUT block bigint,
+    OUT waits bigint,
+    OUT wait_time double precision,
+    OUT shared_waits bigint,
+    OUT exclusive_waits bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_buffer_locks'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1000;
+
+CREATE VIEW @extschema@.buffer_locks AS
+SELECT *
+  FROM @extschema@.buffer_locks();
+
+REVOKE ALL ON FUNCTION @extschema@.buffer_locks() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.buffer_locks() TO pg_monitor;
+GRANT SELECT ON @extschema@.buffer_locks TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.buffer_locks() IS
+'Source of the view buffer_locks.';
+COMMENT ON VIEW @extschema@.buffer_locks IS
+'Pages whose content lock was waited for. Exact for the pages shown; at most contention_probe.max_pages, of which the hottest stay (status.dropped_pages).';
+COMMENT ON COLUMN @extschema@.buffer_locks.database IS
+'Database of the relation; NULL for shared relations.';
+COMMENT ON COLUMN @extschema@.buffer_locks.relation IS
+'File number of the relation (pg_relation_filenode).';
+COMMENT ON COLUMN @extschema@.buffer_locks.relname IS
+'Name of the relation; NULL if it is not of the current database or gone.';
+COMMENT ON COLUMN @extschema@.buffer_locks.fork IS
+'main, fsm, vm or init.';
+COMMENT ON COLUMN @extschema@.buffer_locks.block IS
+'Number of the page.';
+COMMENT ON COLUMN @extschema@.buffer_locks.waits IS
+'Completed waits. Exact.';
+COMMENT ON COLUMN @extschema@.buffer_locks.wait_time IS
+'Their total duration, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.buffer_locks.shared_waits IS
+'Waits in shared mode. Exact.';
+COMMENT ON COLUMN @extschema@.buffer_locks.exclusive_waits IS
+'Waits in another mode than shared. Exact.';
+
+CREATE FUNCTION @extschema@.lock_handoffs(
+    OUT lock text,
+    OUT tranche text,
+    OUT waiter_queryid bigint,
+    OUT waker_queryid bigint,
+    OUT waker_backend_type text,
+    OUT handoffs bigint,
+    OUT queue_time double precision,
+    OUT wakeup_time double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_lock_handoffs'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1000;
+
+CREATE VIEW @extschema@.lock_handoffs AS
+SELECT *
+  FROM @extschema@.lock_handoffs();
+
+REVOKE ALL ON FUNCTION @extschema@.lock_handoffs() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.lock_handoffs() TO pg_monitor;
+GRANT SELECT ON @extschema@.lock_handoffs TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.lock_handoffs() IS
+'Source of the view lock_handoffs.';
+COMMENT ON VIEW @extschema@.lock_handoffs IS
+'Who kept whom waiting: completed waits for LWLocks and content locks by lock, statement of the waiter, and statement and kind of the process that woke it. Exact.';
+COMMENT ON COLUMN @extschema@.lock_handoffs.lock IS
+'Name of the lock; content locks of pages are one.';
+COMMENT ON COLUMN @extschema@.lock_handoffs.tranche IS
+'Tranche of the lock.';
+COMMENT ON COLUMN @extschema@.lock_handoffs.waiter_queryid IS
+'Query id of the waiter; NULL if none, or without pg_read_all_stats.';
+COMMENT ON COLUMN @extschema@.lock_handoffs.waker_queryid IS
+'Query id of the process that released the lock and woke the waiter; NULL if none, or without pg_read_all_stats.';
+COMMENT ON COLUMN @extschema@.lock_handoffs.waker_backend_type IS
+'Kind of that process; NULL: the waker is not known.';
+COMMENT ON COLUMN @extschema@.lock_handoffs.handoffs IS
+'Completed waits. Exact.';
+COMMENT ON COLUMN @extschema@.lock_handoffs.queue_time IS
+'Time from the sleep to the wake-up call, in ms. Exact; NULL if the waker is not known.';
+COMMENT ON COLUMN @extschema@.lock_handoffs.wakeup_time IS
+'Time from the wake-up call to running, in ms: the scheduler. Exact; NULL if the waker is not known.';
+
+CREATE FUNCTION @extschema@.wal_insert_locks(
+    OUT lock_index integer,
+    OUT waits bigint,
+    OUT wait_time double precision,
+    OUT queue_time double precision,
+    OUT wakeup_time double precision,
+    OUT exclusive_util double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_wal_insert_locks'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 8;
+
+CREATE VIEW @extschema@.wal_insert_locks AS
+SELECT *
+  FROM @extschema@.wal_insert_locks();
+
+REVOKE ALL ON FUNCTION @extschema@.wal_insert_locks() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.wal_insert_locks() TO pg_monitor;
+GRANT SELECT ON @extschema@.wal_insert_locks TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.wal_insert_locks() IS
+'Source of the view wal_insert_locks.';
+COMMENT ON VIEW @extschema@.wal_insert_locks IS
+'The WAL insertion locks, each by itself. Waits are exact, utilisation is sampled.';
+COMMENT ON COLUMN @extschema@.wal_insert_locks.lock_index IS
+'Number of the lock, from 0.';
+COMMENT ON COLUMN @extschema@.wal_insert_locks.waits IS
+'Completed waits. Exact.';
+COMMENT ON COLUMN @extschema@.wal_insert_locks.wait_time IS
+'Their total duration, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.wal_insert_locks.queue_time IS
+'Of wait_time, the part from the sleep to the wake-up call, in ms. Exact; NULL if no waker is known.';
+COMMENT ON COLUMN @extschema@.wal_insert_locks.wakeup_time IS
+'Of wait_time, the part from the wake-up call to running, in ms. Exact; NULL if no waker is known.';
+COMMENT ON COLUMN @extschema@.wal_insert_locks.exclusive_util IS
+'Share of looks at which it was held, 0 to 1. Sampled; NULL if it was not looked at.';
+
+CREATE FUNCTION @extschema@.wal_insert_occupancy(
+    OUT locks_held integer,
+    OUT samples bigint,
+    OUT share double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_wal_insert_occupancy'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 9;
+
+CREATE VIEW @extschema@.wal_insert_occupancy AS
+SELECT *
+  FROM @extschema@.wal_insert_occupancy();
+
+REVOKE ALL ON FUNCTION @extschema@.wal_insert_occupancy() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.wal_insert_occupancy() TO pg_monitor;
+GRANT SELECT ON @extschema@.wal_insert_occupancy TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.wal_insert_occupancy() IS
+'Source of the view wal_insert_occupancy.';
+COMMENT ON VIEW @extschema@.wal_insert_occupancy IS
+'How many WAL insertion locks were held at once. Sampled.';
+COMMENT ON COLUMN @extschema@.wal_insert_occupancy.locks_held IS
+'Number of locks held at once, 0 to all.';
+COMMENT ON COLUMN @extschema@.wal_insert_occupancy.samples IS
+'Looks at which so many were held. Sampled.';
+COMMENT ON COLUMN @extschema@.wal_insert_occupancy.share IS
+'Share of these looks, 0 to 1. Sampled; NULL if there were none.';
+
+CREATE FUNCTION @extschema@.stuck_waiters(
+    OUT pid integer,
+    OUT backend_type text,
+    OUT lock text,
+    OUT mode text,
+    OUT waiting_time double precision,
+    OUT lock_state text,
+    OUT holder_pids integer[],
+    OUT verdict text,
+    OUT stack text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_stuck_waiters'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10;
+
+CREATE VIEW @extschema@.stuck_waiters AS
+SELECT *
+  FROM @extschema@.stuck_waiters();
+
+REVOKE ALL ON FUNCTION @extschema@.stuck_waiters() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.stuck_waiters() TO pg_monitor;
+GRANT SELECT ON @extschema@.stuck_waiters TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.stuck_waiters() IS
+'Source of the view stuck_waiters.';
+COMMENT ON VIEW @extschema@.stuck_waiters IS
+'Processes that have waited for an LWLock or content lock for longer than contention_probe.stuck_after, and why, judged at the moment of the query.';
+COMMENT ON COLUMN @extschema@.stuck_waiters.pid IS
+'Process that waits; NULL for those of other users without pg_read_all_stats.';
+COMMENT ON COLUMN @extschema@.stuck_waiters.backend_type IS
+'Kind of process, as in pg_stat_activity.';
+COMMENT ON COLUMN @extschema@.stuck_waiters.lock IS
+'Lock that it waits for.';
+COMMENT ON COLUMN @extschema@.stuck_waiters.mode IS
+'exclusive, shared, share exclusive, or until free.';
+COMMENT ON COLUMN @extschema@.stuck_waiters.waiting_time IS
+'How long, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.stuck_waiters.lock_state IS
+'free, exclusive, shared with the number of holders, or unknown. Exact.';
+COMMENT ON COLUMN @extschema@.stuck_waiters.holder_pids IS
+'Processes that sleep and say that they hold it; NULL: not known, or without pg_read_all_stats.';
+COMMENT ON COLUMN @extschema@.stuck_waiters.verdict IS
+'lost wake-up: nobody holds the lock and nobody wakes the waiter; holder stopped: a known holder is stopped by a signal or a debugger; long hold: somebody holds it.';
+COMMENT ON COLUMN @extschema@.stuck_waiters.stack IS
+'Call path of the waiter, root first; NULL: not known.';
 
 CREATE FUNCTION @extschema@.reset()
 RETURNS void

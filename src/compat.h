@@ -103,6 +103,45 @@
 #endif
 
 /*
+ * Private to lwlock.c: how an LWLock's state says who holds it.  18 moved the
+ * exclusive bit next to the count of shared holders.
+ */
+#if PG_VERSION_NUM >= 180000
+#define CPROBE_LWLOCK_EXCLUSIVE ((uint32) (MAX_BACKENDS + 1))
+#define CPROBE_LWLOCK_SHARED_MASK ((uint32) MAX_BACKENDS)
+#else
+#define CPROBE_LWLOCK_EXCLUSIVE ((uint32) 1 << 24)
+#define CPROBE_LWLOCK_SHARED_MASK (((uint32) 1 << 24) - 1)
+#endif
+
+/* 19: how a buffer's state says who holds its content lock. */
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_BUFFER_STATE(descriptor) \
+	pg_atomic_read_u64(&((BufferDesc *) (descriptor))->state)
+#define CPROBE_BUFFER_IS_LOCKED_EXCLUSIVE(descriptor) \
+	((CPROBE_BUFFER_STATE(descriptor) & \
+	  (BM_LOCK_VAL_EXCLUSIVE | BM_LOCK_VAL_SHARE_EXCLUSIVE)) != 0)
+#define CPROBE_BUFFER_SHARE_HOLDERS(descriptor) \
+	((uint32) ((CPROBE_BUFFER_STATE(descriptor) & BM_LOCK_MASK & \
+				~(BM_LOCK_VAL_EXCLUSIVE | BM_LOCK_VAL_SHARE_EXCLUSIVE)) >> \
+			   BM_LOCK_SHIFT))
+#else
+#define CPROBE_BUFFER_IS_LOCKED_EXCLUSIVE(descriptor) ((void) (descriptor), false)
+#define CPROBE_BUFFER_SHARE_HOLDERS(descriptor) ((void) (descriptor), 0)
+#endif
+
+/* 16: relation file nodes became relation file numbers. */
+#if PG_VERSION_NUM >= 160000
+#include "utils/relfilenumbermap.h"
+#define CPROBE_RELATION_BY_FILE(tablespace, number) \
+	RelidByRelfilenumber(tablespace, number)
+#else
+#include "utils/relfilenodemap.h"
+#define CPROBE_RELATION_BY_FILE(tablespace, number) \
+	RelidByRelfilenode(tablespace, number)
+#endif
+
+/*
  * 19: ForEachLWLockHeldByMe is gone; a process can only be asked about a lock
  * that is named.
  */

@@ -29,11 +29,12 @@
 
 #include "compat.h"
 #include "probe/libc_hooks.h"
-#include "probe/lock_scan.h"
 #include "probe/query.h"
 #include "probe/region.h"
 #include "probe/semaphores.h"
+#include "probe/shmem_areas.h"
 #include "probe/stacks.h"
+#include "probe/stuck.h"
 #include "probe/wait.h"
 #include "sampler/sampler.h"
 #include "sql/settings.h"
@@ -120,7 +121,10 @@ cprobe_shmem_startup(void)
 	cprobe_region_create(&limits);
 	LWLockRelease(AddinShmemInitLock);
 	cprobe_stacks_init();
-	cprobe_lock_scan_init();
+	if (!cprobe_shmem_find_bounds())
+		ereport(LOG,
+				(errmsg("contention_probe cannot tell where main shared memory lies"),
+				 errdetail("Locks are known by their tranche only.")));
 	if (!cprobe_semaphores_init())
 		ereport(LOG,
 				(errmsg("contention_probe cannot tell whose semaphore is posted"),
@@ -212,6 +216,14 @@ cprobe_define_running_settings(void)
 							CPROBE_HISTORY_INTERVAL_DEFAULT_MS,
 							CPROBE_HISTORY_INTERVAL_MIN_MS,
 							CPROBE_HISTORY_INTERVAL_MAX_MS,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.stuck_after",
+							"How long a wait for an LWLock lasts before it is shown and logged as stuck.",
+							NULL,
+							&cprobe_stuck_after_ms,
+							CPROBE_STUCK_AFTER_DEFAULT_MS,
+							CPROBE_STUCK_AFTER_MIN_MS,
+							CPROBE_STUCK_AFTER_MAX_MS,
 							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("contention_probe");
 }

@@ -13,6 +13,7 @@
 
 #include "probe/held_locks.h"
 #include "probe/lock_scan.h"
+#include "probe/shmem_areas.h"
 
 /* Looks at a list that changes. */
 #define CPROBE_HELD_MAX_TRIES 100
@@ -22,7 +23,7 @@ static void
 cprobe_held_locks_add(LWLock *lock, LWLockMode mode, void *context)
 {
 	CprobeSharedSlot *slot = context;
-	uint64		offset = cprobe_lock_offset(lock);
+	uint64		offset = cprobe_shmem_offset(lock);
 
 	(void) mode;
 	if (offset == 0)
@@ -82,7 +83,7 @@ cprobe_held_locks_collect(CprobeSharedSlot *slot)
 
 		if (cprobe_recent_locks[i] == 0)
 			continue;
-		lock = cprobe_lock_address(CPROBE_LOCK_KEY_OFFSET(cprobe_recent_locks[i]));
+		lock = cprobe_shmem_address(CPROBE_LOCK_KEY_OFFSET(cprobe_recent_locks[i]));
 		if (LWLockHeldByMe(lock))
 			cprobe_held_locks_add(lock, LW_EXCLUSIVE, slot);
 	}

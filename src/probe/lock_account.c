@@ -15,6 +15,7 @@
 #include "machine/clock.h"
 #include "probe/lock_account.h"
 #include "probe/query.h"
+#include "probe/shmem_areas.h"
 
 /* Looks at a stamp that is being written. */
 #define CPROBE_STAMP_MAX_TRIES 100
@@ -88,7 +89,7 @@ cprobe_lock_identify_lwlock(uint16 tranche, void *frame)
 		.is_lock = true,
 		.proof = find.proof,
 		.mode = cprobe_lock_wait_mode(),
-		.key = CPROBE_LOCK_KEY(tranche, cprobe_lock_offset(find.lock)),
+		.key = CPROBE_LOCK_KEY(tranche, cprobe_shmem_offset(find.lock)),
 	};
 	const void *descriptor;
 
@@ -107,7 +108,7 @@ cprobe_lock_identify_buffer(uint32 info, void *frame)
 		.proof = find.proof,
 		.mode = CPROBE_BUFFER_EVENT_MODE(info),
 		.key = CPROBE_LOCK_KEY(CPROBE_TRANCHE_BUFFER,
-							   cprobe_lock_offset(find.lock)),
+							   cprobe_shmem_offset(find.lock)),
 	};
 
 	if (find.lock != NULL)

@@ -10,10 +10,10 @@
 #include "postgres.h"
 
 #include "storage/buf_internals.h"
-#include "storage/pg_shmem.h"
 #include "storage/proc.h"
 
 #include "compat.h"
+#include "probe/lock_check.h"
 #include "probe/lock_scan.h"
 
 /* Spilled registers lie below the hook's frame address, callers above. */
@@ -23,15 +23,8 @@
 /* Queue elements walked before a queue is taken as not whole. */
 #define CPROBE_SCAN_MAX_QUEUE 512
 
-/* Alignment of the structures that are looked for. */
-#define CPROBE_SCAN_ALIGN_MASK (sizeof(uint32) - 1)
-
 /* End of the main thread's stack, inherited by fork; set by the loader. */
 extern void *__libc_stack_end;
-
-/* Main shared memory; immutable after startup. */
-static uintptr_t cprobe_shared_start;
-static uintptr_t cprobe_shared_end;
 
 /* Where the lock was found the last time. */
 static int	cprobe_lock_hint = -1;
@@ -47,45 +40,12 @@ typedef struct CprobeScan
 	uint16		tranche;
 } CprobeScan;
 
-void
-cprobe_lock_scan_init(void)
-{
-	cprobe_shared_start = (uintptr_t) UsedShmemSegAddr;
-	cprobe_shared_end = cprobe_shared_start +
-		((PGShmemHeader *) UsedShmemSegAddr)->totalsize;
-}
-
-uint64
-cprobe_lock_offset(const void *address)
-{
-	if ((uintptr_t) address < cprobe_shared_start ||
-		(uintptr_t) address >= cprobe_shared_end)
-		return 0;
-	return (uintptr_t) address - cprobe_shared_start;
-}
-
-void *
-cprobe_lock_address(uint64 offset)
-{
-	return (void *) (cprobe_shared_start + offset);
-}
-
-/* Can a structure of that size lie there, in main shared memory? */
-static inline bool
-cprobe_scan_in_shared(uintptr_t address, size_t bytes)
-{
-	return address >= cprobe_shared_start &&
-		address + bytes <= cprobe_shared_end &&
-		(address & CPROBE_SCAN_ALIGN_MASK) == 0;
-}
-
 static volatile proclist_head *
 cprobe_scan_lwlock_queue(uintptr_t address, uint16 tranche)
 {
 	volatile LWLock *lock = (volatile LWLock *) address;
 
-	if (!cprobe_scan_in_shared(address, sizeof(LWLock)) ||
-		lock->tranche != tranche)
+	if (!cprobe_lock_looks_valid((const void *) address, tranche))
 		return NULL;
 	return &lock->waiters;
 }

@@ -45,12 +45,6 @@ typedef struct CprobeLockFind
 } CprobeLockFind;
 
 /*
- * Note the bounds of main shared memory and of the stack. Postmaster, once
- * shared memory exists; the rest is inherited by fork.
- */
-extern void cprobe_lock_scan_init(void);
-
-/*
  * Search the words around a frame for an LWLock of a tranche: the registers
  * that the hook's function spilled below its frame address, and the frames
  * above it.
@@ -64,11 +58,5 @@ extern CprobeLockFind cprobe_lock_scan_stack_buffer(void *frame);
 extern CprobeLockFind cprobe_lock_scan_words(const uintptr_t *words,
 											 int count, uint16 tranche,
 											 int *hint);
-
-/* Distance of an address from the start of main shared memory; 0 = outside. */
-extern uint64 cprobe_lock_offset(const void *address);
-
-/* Address at a distance. */
-extern void *cprobe_lock_address(uint64 offset);
 
 #endif							/* CPROBE_LOCK_SCAN_H */

@@ -229,6 +229,10 @@ cprobe_snapshot_current_wait(CprobeSharedSlot *slot)
 		wait.query_id = slot->wait_query_id;
 		wait.user_id = slot->wait_user_id;
 		wait.idle = slot->wait_idle;
+		wait.lock = slot->wait_lock;
+		wait.mode = (CprobeLockMode) slot->wait_mode;
+		wait.has_page = slot->wait_has_page;
+		wait.page = slot->wait_page;
 		pg_read_barrier();
 		if (pg_atomic_read_u32(&slot->wait_sequence) == wait.sequence)
 		{

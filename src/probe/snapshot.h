@@ -87,6 +87,10 @@ typedef struct CprobeCurrentWait
 	uint64		query_id;
 	Oid			user_id;
 	uint32		sequence;		/* differs between two waits */
+	CprobeLockKey lock;			/* 0 = not for a lock */
+	CprobeLockMode mode;		/* if it is for a lock */
+	bool		has_page;		/* it is for a page's content lock */
+	CprobePage	page;
 } CprobeCurrentWait;
 
 /* Copy the current wait of a slot; bounded tries, then "not waiting". */

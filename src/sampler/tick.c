@@ -24,9 +24,13 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
+#include "machine/clock.h"
 #include "probe/activity.h"
+#include "probe/blockers.h"
+#include "probe/lock_account.h"
 #include "probe/region.h"
 #include "probe/snapshot.h"
+#include "sampler/lock_samples.h"
 #include "sampler/tick.h"
 
 /* What the sampler remembers of the process with a number. */
@@ -40,7 +44,19 @@ typedef struct CprobeTickProcess
 	uint32		info;			/* then */
 	uint64		query_id;		/* then */
 	pg_atomic_uint64 *samples;	/* its profile counter, NULL = look it up */
+	pg_atomic_uint64 *lock_values;	/* counters of the lock that it waits for,
+									 * NULL = none */
+	CprobeCurrentWait wait;		/* in which it was last seen, if hooked */
+	CprobeStuckWatch watch;		/* of that wait, if it is for a lock */
 } CprobeTickProcess;
+
+/* One tick. */
+typedef struct CprobeTick
+{
+	bool		history;		/* append rows for busy processes */
+	TimestampTz now;			/* if history */
+	uint64		now_ns;			/* clock.h */
+} CprobeTick;
 
 static CprobeTickProcess *cprobe_tick_processes;
 static uint32 cprobe_tick_epoch;
@@ -82,9 +98,11 @@ cprobe_history_row_pack(const CprobeHistoryRow *row, CprobeRingRow *packed)
 	packed->words[1] = ((uint64) (uint32) row->pid << 32) | row->type;
 	packed->words[2] = ((uint64) row->database_id << 32) | row->user_id;
 	packed->words[3] = row->query_id;
-	packed->words[4] = row->info;
-	packed->words[5] = 0;
-	packed->words[6] = 0;
+	packed->words[4] = row->info | ((uint64) row->mode << 32) |
+		((uint64) row->has_page << 40);
+	packed->words[5] = row->lock;
+	packed->words[6] = (uint64) row->blocker_pid;
+	memcpy(&packed->words[7], row->page.words, sizeof(row->page.words));
 }
 
 CprobeHistoryRow
@@ -98,7 +116,13 @@ cprobe_history_row_unpack(const CprobeRingRow *packed)
 		.user_id = (Oid) packed->words[2],
 		.query_id = packed->words[3],
 		.info = (uint32) packed->words[4],
+		.mode = (CprobeLockMode) ((packed->words[4] >> 32) & 0xFF),
+		.has_page = ((packed->words[4] >> 40) & 1) != 0,
+		.lock = packed->words[5],
+		.blocker_pid = (int) packed->words[6],
 	};
+
+	memcpy(row.page.words, &packed->words[7], sizeof(row.page.words));
 
 	return row;
 }
@@ -177,10 +201,15 @@ cprobe_tick_examine(CprobeTickProcess *process, CprobeSharedSlot *slot,
 
 	process->info = info;
 	process->samples = NULL;
+	process->lock_values = NULL;
 	process->sequence = 0;
+	process->wait.lock = 0;
 	if (info != 0 && wait.waiting && wait.info == info)
 	{
 		process->sequence = wait.sequence;
+		process->wait = wait;
+		process->lock_values = cprobe_lock_samples_claim(cprobe_tick_epoch,
+														 &wait);
 		process->idle = wait.idle ||
 			(info & 0xFF000000) == PG_WAIT_ACTIVITY;
 		process->query_id = wait.query_id;
@@ -235,6 +264,10 @@ cprobe_tick_record(const CprobeTickProcess *process, TimestampTz now)
 		.type = process->type,
 		.query_id = process->query_id,
 		.info = process->info,
+		.lock = process->wait.lock,
+		.mode = process->wait.mode,
+		.has_page = process->wait.has_page,
+		.page = process->wait.page,
 	};
 
 	if (cprobe_activity_read(process->activity_index, &activity) &&
@@ -243,13 +276,27 @@ cprobe_tick_record(const CprobeTickProcess *process, TimestampTz now)
 		row.database_id = activity.database_id;
 		row.user_id = activity.user_id;
 	}
+	if (row.lock != 0)
+		row.blocker_pid = cprobe_blocker_pid(row.lock);
 	cprobe_history_row_pack(&row, &packed);
 	cprobe_ring_append(cprobe_region_history(), &packed);
 }
 
+/* The process waits for a lock: count it in the queue, watch its age. */
+static void
+cprobe_tick_look_at_lock(CprobeTickProcess *process, const CprobeTick *tick)
+{
+	if (process->lock_values != NULL)
+		pg_atomic_write_u64(&process->lock_values[CPROBE_LOCK_QUEUE_SAMPLES],
+							pg_atomic_read_u64(&process->lock_values[CPROBE_LOCK_QUEUE_SAMPLES]) + 1);
+	cprobe_lock_samples_watch(&process->watch, process->pid,
+							  cprobe_region_type_name(process->type),
+							  &process->wait, tick->now_ns);
+}
+
 /* Look at the process with a number. */
 static void
-cprobe_tick_look(uint32 number, bool history, TimestampTz now)
+cprobe_tick_look(uint32 number, const CprobeTick *tick)
 {
 	CprobeTickProcess *process = &cprobe_tick_processes[number];
 	volatile PGPROC *proc = cprobe_activity_proc(number);
@@ -272,22 +319,32 @@ cprobe_tick_look(uint32 number, bool history, TimestampTz now)
 			return;
 	}
 	cprobe_tick_count(process);
-	if (history && !process->idle)
-		cprobe_tick_record(process, now);
+	if (process->wait.lock != 0)
+		cprobe_tick_look_at_lock(process, tick);
+	if (tick->history && !process->idle)
+		cprobe_tick_record(process, tick->now);
 }
 
 void
 cprobe_tick_run(bool history)
 {
 	uint32		epoch = cprobe_region_epoch();
-	TimestampTz now = history ? GetCurrentTimestamp() : 0;
+	CprobeTick	tick = {
+		.history = history,
+		.now = history ? GetCurrentTimestamp() : 0,
+		.now_ns = cprobe_clock_now_ns(),
+	};
 
 	if (epoch != cprobe_tick_epoch)
 	{
 		for (uint32 i = 0; i < cprobe_region->slot_count; i++)
+		{
 			cprobe_tick_processes[i].samples = NULL;
+			cprobe_tick_processes[i].lock_values = NULL;
+		}
 		cprobe_tick_epoch = epoch;
 	}
 	for (uint32 i = 0; i < cprobe_region->slot_count; i++)
-		cprobe_tick_look(i, history, now);
+		cprobe_tick_look(i, &tick);
+	cprobe_lock_samples_run(epoch);
 }

@@ -14,6 +14,9 @@
 #ifndef CPROBE_TICK_H
 #define CPROBE_TICK_H
 
+#include "datatype/timestamp.h"
+
+#include "probe/lock_key.h"
 #include "store/counter_map.h"
 #include "store/history_ring.h"
 
@@ -45,7 +48,12 @@ typedef struct CprobeHistoryRow
 	Oid			database_id;
 	Oid			user_id;
 	uint64		query_id;
-	uint32		info;
+	uint32		info;			/* wait event, 0 = CPU or unknown */
+	CprobeLockKey lock;			/* that it waited for, 0 = none */
+	CprobeLockMode mode;		/* if there is a lock */
+	bool		has_page;		/* it is a page's content lock */
+	CprobePage	page;
+	int			blocker_pid;	/* 0 = not known */
 } CprobeHistoryRow;
 
 extern void cprobe_history_row_pack(const CprobeHistoryRow *row,

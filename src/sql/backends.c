@@ -16,13 +16,15 @@
 
 #include "machine/clock.h"
 #include "probe/activity.h"
+#include "probe/blockers.h"
 #include "probe/event_names.h"
 #include "probe/snapshot.h"
+#include "sql/lock_text.h"
 #include "sql/rows.h"
 
 PG_FUNCTION_INFO_V1(cprobe_backends);
 
-#define CPROBE_BACKENDS_COLUMNS 11
+#define CPROBE_BACKENDS_COLUMNS 14
 
 /* What is known of one living process. */
 typedef struct CprobeProcess
@@ -36,6 +38,7 @@ typedef struct CprobeProcess
 	uint32		info;			/* wait event, 0 = none */
 	bool		has_age;
 	uint64		age_ns;			/* of the current wait */
+	CprobeCurrentWait wait;		/* if has_age */
 	bool		has_waits;
 	CprobeWaits waits;			/* completed ones, without the idle */
 } CprobeProcess;
@@ -110,9 +113,30 @@ cprobe_backends_read_slot(CprobeProcess *process, CprobeSharedSlot *slot)
 		return;
 	now_ns = cprobe_clock_now_ns();
 	process->has_age = true;
+	process->wait = wait;
 	process->age_ns = now_ns > wait.since_ns ? now_ns - wait.since_ns : 0;
 	if (wait.query_id != 0)
 		process->query_id = wait.query_id;
+}
+
+/* The lock that it waits for, how, and who keeps it waiting. */
+static void
+cprobe_backends_put_lock(CprobeRows *rows, const CprobeProcess *process)
+{
+	const CprobeCurrentWait *wait = &process->wait;
+
+	if (wait->lock == 0)
+	{
+		cprobe_rows_put_null(rows);
+		cprobe_rows_put_null(rows);
+		cprobe_rows_put_null(rows);
+		return;
+	}
+	cprobe_rows_put_text(rows, cprobe_lock_text(wait->lock, wait->has_page ?
+												&wait->page : NULL));
+	cprobe_rows_put_text(rows, cprobe_lock_mode_name(wait->mode));
+	cprobe_rows_put_pid(rows, rows->all_stats ?
+						cprobe_blocker_pid(wait->lock) : 0);
 }
 
 static void
@@ -147,6 +171,7 @@ cprobe_backends_put_row(CprobeRows *rows, const CprobeProcess *process)
 		cprobe_rows_put_null(rows);
 		cprobe_rows_put_null(rows);
 	}
+	cprobe_backends_put_lock(rows, process);
 	cprobe_rows_end_row(rows);
 }
 

@@ -54,6 +54,12 @@ cprobe_rows_put(CprobeRows *rows, Datum value, bool is_null)
 }
 
 void
+cprobe_rows_put_datum(CprobeRows *rows, Datum value)
+{
+	cprobe_rows_put(rows, value, false);
+}
+
+void
 cprobe_rows_put_null(CprobeRows *rows)
 {
 	cprobe_rows_put(rows, (Datum) 0, true);

@@ -59,6 +59,9 @@ extern void cprobe_rows_put_pid(CprobeRows *rows, int pid);
 /* Type and name of a wait event; 0 is a process on CPU, or unknown. */
 extern void cprobe_rows_put_event(CprobeRows *rows, uint32 info);
 
+/* A value of the column's type that has no function of its own here. */
+extern void cprobe_rows_put_datum(CprobeRows *rows, Datum value);
+
 /* Append the row; every column must have been put. */
 extern void cprobe_rows_end_row(CprobeRows *rows);
 

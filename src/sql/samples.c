@@ -14,12 +14,13 @@
 
 #include "probe/region.h"
 #include "sampler/tick.h"
+#include "sql/lock_text.h"
 #include "sql/rows.h"
 
 PG_FUNCTION_INFO_V1(cprobe_history);
 PG_FUNCTION_INFO_V1(cprobe_profile);
 
-#define CPROBE_HISTORY_COLUMNS 8
+#define CPROBE_HISTORY_COLUMNS 11
 #define CPROBE_PROFILE_COLUMNS 6
 
 static void
@@ -34,6 +35,18 @@ cprobe_history_put_row(CprobeRows *rows, const CprobeHistoryRow *row)
 	cprobe_rows_put_oid(rows, row->user_id);
 	cprobe_rows_put_query_id(rows, visible ? row->query_id : 0);
 	cprobe_rows_put_event(rows, row->info);
+	if (row->lock == 0)
+	{
+		cprobe_rows_put_null(rows);
+		cprobe_rows_put_null(rows);
+	}
+	else
+	{
+		cprobe_rows_put_text(rows, cprobe_lock_text(row->lock, row->has_page ?
+													&row->page : NULL));
+		cprobe_rows_put_text(rows, cprobe_lock_mode_name(row->mode));
+	}
+	cprobe_rows_put_pid(rows, rows->all_stats ? row->blocker_pid : 0);
 	cprobe_rows_end_row(rows);
 }
 

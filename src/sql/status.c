@@ -14,6 +14,7 @@
 #include "utils/timestamp.h"
 
 #include "machine/clock.h"
+#include "probe/lock_account.h"
 #include "probe/reset.h"
 #include "probe/snapshot.h"
 #include "probe/wait.h"
@@ -25,7 +26,7 @@ PG_FUNCTION_INFO_V1(cprobe_status);
 PG_FUNCTION_INFO_V1(cprobe_hooks);
 PG_FUNCTION_INFO_V1(cprobe_reset);
 
-#define CPROBE_STATUS_COLUMNS 22
+#define CPROBE_STATUS_COLUMNS 27
 #define CPROBE_HOOKS_COLUMNS 6
 
 #define CPROBE_PS_PER_NS 1000.0
@@ -117,12 +118,38 @@ cprobe_status_put_drops(CprobeRows *rows)
 
 	cprobe_rows_put_int8(rows, pg_atomic_read_u64(&queries->dropped) +
 						 pg_atomic_read_u64(&cprobe_region_query_events()->dropped));
-	cprobe_rows_put_null(rows);
+	cprobe_rows_put_int8(rows, pg_atomic_read_u64(&cprobe_region_locks()->dropped));
 	cprobe_rows_put_int8(rows, pg_atomic_read_u64(&cprobe_region_profile()->dropped));
 	cprobe_rows_put_int8(rows, pg_atomic_read_u64(&cprobe_region->sampler.dropped_names));
 	cprobe_rows_put_int8(rows, cprobe_map_used(queries, epoch));
 	cprobe_rows_put_int8(rows, queries->limit);
 	cprobe_rows_put_text(rows, cprobe_status_instrument_reason());
+	cprobe_rows_put_int8(rows, pg_atomic_read_u64(&cprobe_region_pages()->dropped));
+	cprobe_rows_put_int8(rows, pg_atomic_read_u64(&cprobe_region_handoffs()->dropped));
+}
+
+/* Of how many waits for locks the lock is known, and how surely. */
+static void
+cprobe_status_put_identity(CprobeRows *rows)
+{
+	CprobeSharedMap *locks = cprobe_region_locks();
+	uint32		epoch = cprobe_region_epoch();
+	uint32		position = 0;
+	CprobeMapRow row;
+	uint64		waits = 0;
+	uint64		proven = 0;
+	uint64		inferred = 0;
+
+	while (cprobe_map_next(locks, epoch, &position, &row))
+	{
+		waits += row.values[CPROBE_LOCK_WAITS];
+		proven += row.values[CPROBE_LOCK_PROVEN];
+		inferred += row.values[CPROBE_LOCK_INFERRED];
+	}
+	cprobe_rows_put_int8(rows, proven);
+	cprobe_rows_put_int8(rows, inferred);
+	cprobe_rows_put_int8(rows, waits > proven + inferred ?
+						 waits - proven - inferred : 0);
 }
 
 Datum
@@ -144,6 +171,7 @@ cprobe_status(PG_FUNCTION_ARGS)
 	cprobe_rows_put_int8(&rows, cprobe_region->total_bytes);
 	cprobe_status_put_hooks(&rows, snapshot);
 	cprobe_status_put_drops(&rows);
+	cprobe_status_put_identity(&rows);
 	cprobe_rows_end_row(&rows);
 	return (Datum) 0;
 }

@@ -24,7 +24,7 @@
 
 #include "port/atomics.h"
 
-#define CPROBE_RING_ROW_WORDS 7
+#define CPROBE_RING_ROW_WORDS 10
 
 typedef struct CprobeRingRow
 {

@@ -1,0 +1,320 @@
+/*-------------------------------------------------------------------------
+ *
+ * locks.c
+ *	  Functions behind the views lwlocks, lwlock_tranches, buffer_locks,
+ *	  lock_handoffs, wal_insert_locks and wal_insert_occupancy.
+ *
+ * Separate from the views of wait events (waits.c): here a row is a lock.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "probe/lock_account.h"
+#include "probe/shmem_areas.h"
+#include "probe/wal_insert_locks.h"
+#include "sql/lock_text.h"
+#include "sql/map_rows.h"
+#include "sql/rows.h"
+
+PG_FUNCTION_INFO_V1(cprobe_lwlocks);
+PG_FUNCTION_INFO_V1(cprobe_lwlock_tranches);
+PG_FUNCTION_INFO_V1(cprobe_buffer_locks);
+PG_FUNCTION_INFO_V1(cprobe_lock_handoffs);
+PG_FUNCTION_INFO_V1(cprobe_wal_insert_locks);
+PG_FUNCTION_INFO_V1(cprobe_wal_insert_occupancy);
+
+#define CPROBE_LWLOCKS_COLUMNS 17
+#define CPROBE_LWLOCK_TRANCHES_COLUMNS 13
+#define CPROBE_BUFFER_LOCKS_COLUMNS 9
+#define CPROBE_LOCK_HANDOFFS_COLUMNS 8
+#define CPROBE_WAL_INSERT_LOCKS_COLUMNS 6
+#define CPROBE_WAL_INSERT_OCCUPANCY_COLUMNS 3
+
+#define CPROBE_WHOLE_KEY PG_UINT64_MAX
+#define CPROBE_TRANCHE_KEY (~CPROBE_LOCK_OFFSET_MASK)
+
+/* Of two entries of a lock: the longest wait, and any of the last wakers. */
+#define CPROBE_LOCK_MAXIMA \
+	((UINT64CONST(1) << CPROBE_LOCK_MAX_NS) | \
+	 (UINT64CONST(1) << CPROBE_LOCK_LAST_WAKER))
+
+static void
+cprobe_locks_put_p95(CprobeRows *rows, const uint64 *values)
+{
+	CprobeHistogram histogram = {.max_ns = values[CPROBE_LOCK_MAX_NS]};
+
+	for (int i = 0; i < CPROBE_HISTOGRAM_BUCKETS; i++)
+	{
+		histogram.counts[i] = values[CPROBE_LOCK_HISTOGRAM + i];
+		histogram.total += histogram.counts[i];
+	}
+	if (histogram.total == 0)
+		cprobe_rows_put_null(rows);
+	else
+		cprobe_rows_put_ms(rows, cprobe_histogram_quantile_ns(&histogram, 0.95));
+}
+
+/* Time that only stamped waits have: NULL if there are none. */
+static void
+cprobe_locks_put_stamped_ms(CprobeRows *rows, uint64 stamped, uint64 ns)
+{
+	if (stamped == 0)
+		cprobe_rows_put_null(rows);
+	else
+		cprobe_rows_put_ms(rows, (double) ns);
+}
+
+/* A sampled mean: NULL if there are no samples. */
+static void
+cprobe_locks_put_sampled(CprobeRows *rows, uint64 sum, uint64 samples)
+{
+	if (samples == 0)
+		cprobe_rows_put_null(rows);
+	else
+		cprobe_rows_put_float8(rows, (double) sum / (double) samples);
+}
+
+/* From waits to inferred_waits: the columns that locks and tranches share. */
+static void
+cprobe_locks_put_waits(CprobeRows *rows, const uint64 *values)
+{
+	uint64		waits = values[CPROBE_LOCK_WAITS];
+	uint64		not_exclusive = values[CPROBE_LOCK_SHARED] +
+	values[CPROBE_LOCK_UNTIL_FREE];
+
+	cprobe_rows_put_int8(rows, waits);
+	cprobe_rows_put_ms(rows, (double) values[CPROBE_LOCK_TIME_NS]);
+	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_SHARED]);
+	cprobe_rows_put_int8(rows, waits > not_exclusive ?
+						 waits - not_exclusive : 0);
+	cprobe_locks_put_stamped_ms(rows, values[CPROBE_LOCK_STAMPED],
+								values[CPROBE_LOCK_QUEUE_NS]);
+	cprobe_locks_put_stamped_ms(rows, values[CPROBE_LOCK_STAMPED],
+								values[CPROBE_LOCK_WAKEUP_NS]);
+	cprobe_rows_put_ms(rows, (double) values[CPROBE_LOCK_TIME_NS] /
+					   (double) waits);
+	cprobe_rows_put_ms(rows, (double) values[CPROBE_LOCK_MAX_NS]);
+	cprobe_locks_put_p95(rows, values);
+	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_PROVEN]);
+	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_INFERRED]);
+}
+
+/* Content locks that are no LWLocks have their own views. */
+static bool
+cprobe_locks_is_shown(const CprobeMapRow *row)
+{
+	return row->values[CPROBE_LOCK_WAITS] > 0 &&
+		CPROBE_LOCK_KEY_TRANCHE(row->key[0]) != CPROBE_TRANCHE_BUFFER;
+}
+
+static CprobeMapRows
+cprobe_locks_read(uint64 key_mask)
+{
+	return cprobe_map_rows_read(cprobe_region_locks(), cprobe_region_epoch(),
+								CPROBE_LOCK_MAXIMA, key_mask);
+}
+
+Datum
+cprobe_lwlocks(PG_FUNCTION_ARGS)
+{
+	CprobeRows	rows;
+	CprobeMapRows locks;
+
+	cprobe_rows_begin(&rows, fcinfo, CPROBE_LWLOCKS_COLUMNS);
+	locks = cprobe_locks_read(CPROBE_WHOLE_KEY);
+	for (uint32 i = 0; i < locks.count; i++)
+	{
+		const CprobeMapRow *row = &locks.rows[i];
+		uint64		samples = row->values[CPROBE_LOCK_SAMPLES];
+
+		if (!cprobe_locks_is_shown(row))
+			continue;
+		cprobe_rows_put_text(&rows, cprobe_lock_text(row->key[0], NULL));
+		cprobe_rows_put_text(&rows, cprobe_lock_tranche_text(row->key[0]));
+		cprobe_locks_put_waits(&rows, row->values);
+		cprobe_locks_put_sampled(&rows,
+								 row->values[CPROBE_LOCK_EXCLUSIVE_SAMPLES],
+								 samples);
+		cprobe_locks_put_sampled(&rows,
+								 row->values[CPROBE_LOCK_SHARED_SAMPLES],
+								 samples);
+		cprobe_locks_put_sampled(&rows,
+								 row->values[CPROBE_LOCK_QUEUE_SAMPLES],
+								 samples);
+		cprobe_rows_put_int8(&rows, row->values[CPROBE_LOCK_UNTIL_FREE]);
+		cprobe_rows_end_row(&rows);
+	}
+	return (Datum) 0;
+}
+
+Datum
+cprobe_lwlock_tranches(PG_FUNCTION_ARGS)
+{
+	CprobeRows	rows;
+	CprobeMapRows tranches;
+
+	cprobe_rows_begin(&rows, fcinfo, CPROBE_LWLOCK_TRANCHES_COLUMNS);
+	tranches = cprobe_locks_read(CPROBE_TRANCHE_KEY);
+	for (uint32 i = 0; i < tranches.count; i++)
+	{
+		const CprobeMapRow *row = &tranches.rows[i];
+
+		if (!cprobe_locks_is_shown(row))
+			continue;
+		cprobe_rows_put_text(&rows, cprobe_lock_tranche_text(row->key[0]));
+		cprobe_locks_put_waits(&rows, row->values);
+		cprobe_rows_put_int8(&rows, row->values[CPROBE_LOCK_UNTIL_FREE]);
+		cprobe_rows_end_row(&rows);
+	}
+	return (Datum) 0;
+}
+
+Datum
+cprobe_buffer_locks(PG_FUNCTION_ARGS)
+{
+	CprobeRows	rows;
+	CprobeMapRows pages;
+
+	cprobe_rows_begin(&rows, fcinfo, CPROBE_BUFFER_LOCKS_COLUMNS);
+	pages = cprobe_map_rows_read(cprobe_region_pages(), cprobe_region_epoch(),
+								 0, CPROBE_WHOLE_KEY);
+	for (uint32 i = 0; i < pages.count; i++)
+	{
+		const uint64 *values = pages.rows[i].values;
+		CprobePage	page;
+		CprobePageParts parts;
+
+		if (values[CPROBE_PAGE_WAITS] == 0)
+			continue;
+		memcpy(page.words, pages.rows[i].key, sizeof(page.words));
+		parts = cprobe_page_parts(&page);
+		cprobe_rows_put_oid(&rows, parts.database);
+		cprobe_rows_put_oid(&rows, parts.relation);
+		cprobe_rows_put_text(&rows, parts.relation_name);
+		cprobe_rows_put_text(&rows, cprobe_fork_name(parts.fork));
+		cprobe_rows_put_int8(&rows, parts.block);
+		cprobe_rows_put_int8(&rows, values[CPROBE_PAGE_WAITS]);
+		cprobe_rows_put_ms(&rows, (double) values[CPROBE_PAGE_TIME_NS]);
+		cprobe_rows_put_int8(&rows, values[CPROBE_PAGE_SHARED]);
+		cprobe_rows_put_int8(&rows, values[CPROBE_PAGE_WAITS] -
+							 Min(values[CPROBE_PAGE_SHARED],
+								 values[CPROBE_PAGE_WAITS]));
+		cprobe_rows_end_row(&rows);
+	}
+	return (Datum) 0;
+}
+
+static void
+cprobe_handoffs_put_row(CprobeRows *rows, const CprobeMapRow *row)
+{
+	bool		known = row->key[3] != CPROBE_HANDOFF_NO_WAKER;
+	uint64		stamped = known ? row->values[CPROBE_HANDOFF_COUNT] : 0;
+
+	cprobe_rows_put_text(rows, cprobe_lock_text(row->key[0], NULL));
+	cprobe_rows_put_text(rows, cprobe_lock_tranche_text(row->key[0]));
+	cprobe_rows_put_query_id(rows, rows->all_stats ? row->key[1] : 0);
+	cprobe_rows_put_query_id(rows, rows->all_stats ? row->key[2] : 0);
+	cprobe_rows_put_text(rows, known ?
+						 cprobe_region_type_name((uint32) row->key[3]) : NULL);
+	cprobe_rows_put_int8(rows, row->values[CPROBE_HANDOFF_COUNT]);
+	cprobe_locks_put_stamped_ms(rows, stamped,
+								row->values[CPROBE_HANDOFF_QUEUE_NS]);
+	cprobe_locks_put_stamped_ms(rows, stamped,
+								row->values[CPROBE_HANDOFF_WAKEUP_NS]);
+	cprobe_rows_end_row(rows);
+}
+
+Datum
+cprobe_lock_handoffs(PG_FUNCTION_ARGS)
+{
+	CprobeRows	rows;
+	CprobeMapRows handoffs;
+
+	cprobe_rows_begin(&rows, fcinfo, CPROBE_LOCK_HANDOFFS_COLUMNS);
+	handoffs = cprobe_map_rows_read(cprobe_region_handoffs(),
+									cprobe_region_epoch(), 0,
+									CPROBE_WHOLE_KEY);
+	for (uint32 i = 0; i < handoffs.count; i++)
+	{
+		if (handoffs.rows[i].values[CPROBE_HANDOFF_COUNT] > 0)
+			cprobe_handoffs_put_row(&rows, &handoffs.rows[i]);
+	}
+	return (Datum) 0;
+}
+
+/* The counters of one lock, zeroes if it was neither waited for nor seen. */
+static void
+cprobe_locks_find(const CprobeMapRows *locks, CprobeLockKey lock,
+				  CprobeMapRow *found)
+{
+	memset(found, 0, sizeof(*found));
+	for (uint32 i = 0; i < locks->count; i++)
+	{
+		if (locks->rows[i].key[0] == lock)
+			*found = locks->rows[i];
+	}
+}
+
+Datum
+cprobe_wal_insert_locks(PG_FUNCTION_ARGS)
+{
+	CprobeRows	rows;
+	CprobeMapRows locks;
+	int			count;
+
+	cprobe_rows_begin(&rows, fcinfo, CPROBE_WAL_INSERT_LOCKS_COLUMNS);
+	locks = cprobe_locks_read(CPROBE_WHOLE_KEY);
+	count = cprobe_wal_insert_lock_count();
+	for (int i = 0; i < count; i++)
+	{
+		CprobeMapRow row;
+		uint64		offset = cprobe_shmem_offset(cprobe_wal_insert_lock(i));
+
+		cprobe_locks_find(&locks,
+						  CPROBE_LOCK_KEY(LWTRANCHE_WAL_INSERT, offset),
+						  &row);
+		cprobe_rows_put_int4(&rows, i);
+		cprobe_rows_put_int8(&rows, row.values[CPROBE_LOCK_WAITS]);
+		cprobe_rows_put_ms(&rows, (double) row.values[CPROBE_LOCK_TIME_NS]);
+		cprobe_locks_put_stamped_ms(&rows, row.values[CPROBE_LOCK_STAMPED],
+									row.values[CPROBE_LOCK_QUEUE_NS]);
+		cprobe_locks_put_stamped_ms(&rows, row.values[CPROBE_LOCK_STAMPED],
+									row.values[CPROBE_LOCK_WAKEUP_NS]);
+		cprobe_locks_put_sampled(&rows,
+								 row.values[CPROBE_LOCK_EXCLUSIVE_SAMPLES],
+								 row.values[CPROBE_LOCK_SAMPLES]);
+		cprobe_rows_end_row(&rows);
+	}
+	return (Datum) 0;
+}
+
+Datum
+cprobe_wal_insert_occupancy(PG_FUNCTION_ARGS)
+{
+	CprobeRows	rows;
+	int			count;
+	uint64		held[CPROBE_WAL_OCCUPANCY];
+	uint64		total = 0;
+
+	cprobe_rows_begin(&rows, fcinfo, CPROBE_WAL_INSERT_OCCUPANCY_COLUMNS);
+	count = cprobe_wal_insert_lock_count();
+	if (count == 0)
+		return (Datum) 0;
+	count = Min(count, CPROBE_WAL_OCCUPANCY - 1);
+	for (int i = 0; i <= count; i++)
+	{
+		held[i] = pg_atomic_read_u64(&cprobe_region->wal_locks_held[i]);
+		total += held[i];
+	}
+	for (int i = 0; i <= count; i++)
+	{
+		cprobe_rows_put_int4(&rows, i);
+		cprobe_rows_put_int8(&rows, held[i]);
+		cprobe_locks_put_sampled(&rows, held[i], total);
+		cprobe_rows_end_row(&rows);
+	}
+	return (Datum) 0;
+}
