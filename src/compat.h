@@ -34,16 +34,18 @@
  */
 #if PG_VERSION_NUM >= 170000
 #include "storage/procnumber.h"
-#define CPROBE_MY_PROC_NUMBER() ((int) MyProcNumber)
+#define CPROBE_MY_PROC_NUMBER_PLACE MyProcNumber
 #define CPROBE_ACTIVITY_SLOTS() ((int) (MaxBackends + NUM_AUXILIARY_PROCS))
 #define CPROBE_MY_ACTIVITY_INDEX() ((int) MyProcNumber)
 #else
-#define CPROBE_MY_PROC_NUMBER() ((int) MyProc->pgprocno)
+#define CPROBE_MY_PROC_NUMBER_PLACE MyProc->pgprocno
 #define CPROBE_ACTIVITY_SLOTS() ((int) (MaxBackends + NUM_AUXPROCTYPES))
 #define CPROBE_MY_ACTIVITY_INDEX() \
 	(MyBackendId != InvalidBackendId ? MyBackendId - 1 : \
 	 (int) (MaxBackends + MyAuxProcType))
 #endif
+
+#define CPROBE_MY_PROC_NUMBER() ((int) CPROBE_MY_PROC_NUMBER_PLACE)
 
 /* 17: renamed. */
 #if PG_VERSION_NUM >= 170000
