@@ -792,6 +792,60 @@ COMMENT ON COLUMN @extschema@.stuck_waiters.verdict IS
 COMMENT ON COLUMN @extschema@.stuck_waiters.stack IS
 'Call path of the waiter, root first; NULL: not known.';
 
+CREATE FUNCTION @extschema@.wait_stacks(
+    OUT wait_event_type text,
+    OUT wait_event text,
+    OUT stack text,
+    OUT waits bigint,
+    OUT wait_time double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_wait_stacks'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1000;
+
+CREATE VIEW @extschema@.wait_stacks AS
+SELECT s.wait_event_type, s.wait_event, s.stack,
+       pg_catalog.sum(s.waits)::pg_catalog.int8 AS waits,
+       pg_catalog.sum(s.wait_time) AS wait_time
+  FROM @extschema@.wait_stacks() AS s
+ GROUP BY s.wait_event_type, s.wait_event, s.stack;
+
+CREATE FUNCTION @extschema@.folded_stacks()
+RETURNS SETOF text
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED ROWS 1000
+BEGIN ATOMIC
+SELECT pg_catalog.concat(
+           s.stack || ';',
+           pg_catalog.translate(s.wait_event_type || ':' || s.wait_event,
+                                ' ;', '__'),
+           ' ',
+           pg_catalog.round(s.wait_time * 1000)::pg_catalog.int8)
+  FROM @extschema@.wait_stacks AS s
+ ORDER BY 1;
+END;
+
+REVOKE ALL ON FUNCTION @extschema@.wait_stacks() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.wait_stacks() TO pg_monitor;
+GRANT SELECT ON @extschema@.wait_stacks TO pg_monitor;
+REVOKE ALL ON FUNCTION @extschema@.folded_stacks() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.folded_stacks() TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.wait_stacks() IS
+'Source of the view wait_stacks.';
+COMMENT ON VIEW @extschema@.wait_stacks IS
+'Completed waits that were not idle, by the call path that led to them. Exact.';
+COMMENT ON COLUMN @extschema@.wait_stacks.wait_event_type IS
+'Class of the wait event, as in pg_stat_activity.';
+COMMENT ON COLUMN @extschema@.wait_stacks.wait_event IS
+'Wait event, as in pg_stat_activity.';
+COMMENT ON COLUMN @extschema@.wait_stacks.stack IS
+'Functions on the stack, outermost first, separated by semicolons. A function whose name is not known is shown as the file that it is in and its place there. The first one is [truncated] where the stack was deeper than contention_probe.stack_depth, and [unknown] where it could not be followed further. NULL on machines where it cannot be followed at all.';
+COMMENT ON COLUMN @extschema@.wait_stacks.waits IS
+'Completed waits. Exact.';
+COMMENT ON COLUMN @extschema@.wait_stacks.wait_time IS
+'Their total duration, in ms. Exact.';
+COMMENT ON FUNCTION @extschema@.folded_stacks() IS
+'The view wait_stacks as the input of flame graph tools: the stack, the wait event as its innermost frame, and the wait time in microseconds.';
+
 CREATE FUNCTION @extschema@.reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'cprobe_reset'

@@ -41,6 +41,9 @@
  */
 #define CPROBE_STACK_BYTES ((uintptr_t) 128 * 1024 * 1024)
 
+/* Steps to main that the search for it takes at most. */
+#define CPROBE_FRAMES_TO_MAIN 100
+
 typedef struct CprobeFrameRecord
 {
 	uintptr_t	next;
@@ -50,17 +53,8 @@ typedef struct CprobeFrameRecord
 /* An address on the main thread's stack above all frames; 0 = not known. */
 static uintptr_t cprobe_stack_end = 0;
 
-/*
- * The kernel puts random bytes on the stack above the program's arguments:
- * all C libraries tell where, and a process title does not overwrite them.
- */
-void
-cprobe_frames_init(CprobeModuleIntern intern, const char *program_path,
-				   const void *own_code)
-{
-	cprobe_stack_end = CPROBE_FRAMES_KNOWN ? getauxval(AT_RANDOM) : 0;
-	cprobe_text_map_init(intern, program_path, own_code);
-}
+/* The call of main, where every path begins; 0 = not known. */
+static uintptr_t cprobe_main_call = 0;
 
 static inline bool
 cprobe_frames_on_stack(uintptr_t address)
@@ -78,8 +72,27 @@ cprobe_frames_plausible(uintptr_t address, uintptr_t low)
 }
 
 /*
- * Frames of the own module are passed over: what it put in between is not the
- * program's path.  The number of steps is bounded all the same.
+ * Take the frame whose record is at *frame: the call that it returns to, or 0
+ * if it is no frame.  Move on to the caller's.
+ */
+static inline uintptr_t
+cprobe_frames_step(uintptr_t *frame, uintptr_t low)
+{
+	const CprobeFrameRecord *record = (const CprobeFrameRecord *) *frame;
+
+	if (!cprobe_frames_plausible(*frame, low))
+		return 0;
+	*frame = record->next;
+	/* The call stands before the address that it returns to. */
+	return CPROBE_PLAIN_ADDRESS(record->return_address) - 1;
+}
+
+/*
+ * Frames of the C library are passed over: it calls main, and it has signal
+ * handlers called, behind which the interrupted path goes on if the library
+ * left the frame pointer alone.  So are those of the own module: what it put
+ * in between is not the program's path.  The number of steps is bounded all
+ * the same.
  */
 int
 cprobe_frames_capture(const void *frame, uint64 *frames, int max_depth)
@@ -92,32 +105,61 @@ cprobe_frames_capture(const void *frame, uint64 *frames, int max_depth)
 		return 0;
 	for (int step = 0; step < 2 * max_depth + 2; step++)
 	{
-		const CprobeFrameRecord *record = (const CprobeFrameRecord *) current;
-		const CprobeText *code;
-		uintptr_t	address;
+		uintptr_t	above = current + sizeof(CprobeFrameRecord);
+		uintptr_t	call = cprobe_frames_step(&current, low);
+		const CprobeText *code = cprobe_text_map_find(call);
 
-		if (!cprobe_frames_plausible(current, low))
-			break;
-		/* The call stands before the address that it returns to. */
-		address = CPROBE_PLAIN_ADDRESS(record->return_address) - 1;
-		code = cprobe_text_map_find(address);
 		if (code == NULL || code->kind == CPROBE_TEXT_NAMELESS)
 			break;
-		if (code->kind == CPROBE_TEXT_LIBC)
+		if (call == cprobe_main_call)
 			return count;
-		if (code->kind == CPROBE_TEXT_MODULE)
+		if (code->kind == CPROBE_TEXT_MODULE && count == max_depth)
 		{
-			if (count == max_depth)
-			{
-				frames[count++] = CPROBE_FRAME_CUT;
-				return count;
-			}
-			frames[count++] = CPROBE_FRAME(code->module,
-										   address - code->load_address);
+			frames[count++] = CPROBE_FRAME_CUT;
+			return count;
 		}
-		low = current + sizeof(*record);
-		current = record->next;
+		if (code->kind == CPROBE_TEXT_MODULE)
+			frames[count++] = CPROBE_FRAME(code->module,
+										   call - code->load_address);
+		low = above;
 	}
 	frames[count++] = CPROBE_FRAME_DOUBT;
 	return count;
+}
+
+/* Who called main: the first call on the way up that the C library makes. */
+static uintptr_t
+cprobe_frames_find_main_call(const void *frame)
+{
+	uintptr_t	low = (uintptr_t) frame;
+	uintptr_t	current = low;
+
+	for (int step = 0; step < CPROBE_FRAMES_TO_MAIN; step++)
+	{
+		uintptr_t	above = current + sizeof(CprobeFrameRecord);
+		uintptr_t	call = cprobe_frames_step(&current, low);
+		const CprobeText *code = cprobe_text_map_find(call);
+
+		if (code == NULL)
+			break;
+		if (code->kind == CPROBE_TEXT_LIBC)
+			return call;
+		low = above;
+	}
+	return 0;
+}
+
+/*
+ * The kernel puts random bytes on the stack above the program's arguments:
+ * all C libraries tell where, and a process title does not overwrite them.
+ */
+void
+cprobe_frames_init(CprobeModuleIntern intern, const char *program_path,
+				   const void *own_code)
+{
+	cprobe_text_map_init(intern, program_path, own_code);
+	if (!CPROBE_FRAMES_KNOWN)
+		return;
+	cprobe_stack_end = getauxval(AT_RANDOM);
+	cprobe_main_call = cprobe_frames_find_main_call(__builtin_frame_address(0));
 }

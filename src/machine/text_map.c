@@ -18,25 +18,15 @@
 /* Segments that fit; a server has about 40, one for each library. */
 #define CPROBE_TEXT_MAX 256
 
-/* Notes of a module that are looked at for its build id. */
-#define CPROBE_NOTES_MAX 16
-
 /* Program headers are taken from here only: what every mapping has at least. */
 #define CPROBE_HEADER_BYTES 4096
-
-typedef ElfW(Phdr)
-CprobeElfSegment;
-typedef ElfW(Ehdr)
-CprobeElfHeader;
-typedef ElfW(Nhdr)
-CprobeElfNote;
 
 /* A loaded module, as the linker shows it. */
 typedef struct CprobeModule
 {
 	uintptr_t	load_address;
 	const char *name;
-	const CprobeElfSegment *segments;
+	const Elf64_Phdr *segments;
 	size_t		segment_count;
 } CprobeModule;
 
@@ -103,11 +93,11 @@ cprobe_text_map_insert(const CprobeText *code)
 
 /* Does a readable segment hold all of that? */
 static bool
-cprobe_module_can_read(const CprobeModule *module, const CprobeElfSegment *part)
+cprobe_module_can_read(const CprobeModule *module, const Elf64_Phdr *part)
 {
 	for (size_t i = 0; i < module->segment_count; i++)
 	{
-		const CprobeElfSegment *segment = &module->segments[i];
+		const Elf64_Phdr *segment = &module->segments[i];
 
 		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) != 0 &&
 			part->p_vaddr >= segment->p_vaddr &&
@@ -115,38 +105,6 @@ cprobe_module_can_read(const CprobeModule *module, const CprobeElfSegment *part)
 			part->p_vaddr - segment->p_vaddr <=
 			segment->p_memsz - part->p_memsz)
 			return true;
-	}
-	return false;
-}
-
-/* Look for the build id in one segment of notes. */
-static bool
-cprobe_module_read_notes(const char *notes, size_t bytes,
-						 CprobeModuleIdentity *identity)
-{
-	for (int i = 0; i < CPROBE_NOTES_MAX; i++)
-	{
-		const CprobeElfNote *note = (const CprobeElfNote *) notes;
-		size_t		name_bytes;
-		size_t		note_bytes;
-
-		if (bytes < sizeof(*note))
-			return false;
-		name_bytes = ((size_t) note->n_namesz + 3) & ~(size_t) 3;
-		note_bytes = sizeof(*note) + name_bytes +
-			(((size_t) note->n_descsz + 3) & ~(size_t) 3);
-		if (note_bytes > bytes)
-			return false;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-			memcmp(note + 1, "GNU", 4) == 0)
-		{
-			identity->build_id = (const unsigned char *) (note + 1) + name_bytes;
-			identity->build_id_bytes = Min(note->n_descsz,
-										   CPROBE_BUILD_ID_MAX_BYTES);
-			return true;
-		}
-		notes += note_bytes;
-		bytes -= note_bytes;
 	}
 	return false;
 }
@@ -160,13 +118,13 @@ cprobe_module_identify(const CprobeModule *module)
 		identity.path = cprobe_program_path;
 	for (size_t i = 0; i < module->segment_count; i++)
 	{
-		const CprobeElfSegment *segment = &module->segments[i];
+		const Elf64_Phdr *segment = &module->segments[i];
 
 		if (segment->p_type == PT_NOTE &&
 			cprobe_module_can_read(module, segment) &&
-			cprobe_module_read_notes((const char *) module->load_address +
-									 segment->p_vaddr,
-									 segment->p_memsz, &identity))
+			cprobe_build_id_find((const char *) module->load_address +
+								 segment->p_vaddr,
+								 segment->p_memsz, &identity.build_id))
 			break;
 	}
 	return identity;
@@ -177,7 +135,7 @@ cprobe_module_holds(const CprobeModule *module, uintptr_t address)
 {
 	for (size_t i = 0; i < module->segment_count; i++)
 	{
-		const CprobeElfSegment *segment = &module->segments[i];
+		const Elf64_Phdr *segment = &module->segments[i];
 
 		if (segment->p_type == PT_LOAD &&
 			address - module->load_address - segment->p_vaddr <
@@ -218,7 +176,7 @@ cprobe_text_map_add(const CprobeModule *module)
 
 	for (size_t i = 0; i < module->segment_count; i++)
 	{
-		const CprobeElfSegment *segment = &module->segments[i];
+		const Elf64_Phdr *segment = &module->segments[i];
 
 		if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0 ||
 			cprobe_text_map_search(module->load_address + segment->p_vaddr))
@@ -282,7 +240,7 @@ cprobe_text_map_learn(uintptr_t address)
 {
 #ifdef DLFO_EH_SEGMENT_TYPE
 	struct dl_find_object object;
-	const CprobeElfHeader *header;
+	const Elf64_Ehdr *header;
 	CprobeModule module;
 
 	if (_dl_find_object((void *) address, &object) != 0)
@@ -291,15 +249,15 @@ cprobe_text_map_learn(uintptr_t address)
 	if ((char *) object.dlfo_map_end - (char *) object.dlfo_map_start <
 		CPROBE_HEADER_BYTES ||
 		memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-		header->e_phentsize != sizeof(CprobeElfSegment) ||
+		header->e_phentsize != sizeof(Elf64_Phdr) ||
 		header->e_phoff > CPROBE_HEADER_BYTES ||
 		header->e_phnum > (CPROBE_HEADER_BYTES - header->e_phoff) /
-		sizeof(CprobeElfSegment))
+		sizeof(Elf64_Phdr))
 		return;
 	module.load_address = object.dlfo_link_map->l_addr;
 	module.name = object.dlfo_link_map->l_name;
-	module.segments = (const CprobeElfSegment *) ((const char *) header +
-												  header->e_phoff);
+	module.segments = (const Elf64_Phdr *) ((const char *) header +
+											header->e_phoff);
 	module.segment_count = header->e_phnum;
 	cprobe_texts_changing = true;
 	cprobe_text_map_add(&module);

@@ -21,14 +21,13 @@
 #ifndef CPROBE_TEXT_MAP_H
 #define CPROBE_TEXT_MAP_H
 
-#define CPROBE_BUILD_ID_MAX_BYTES 32
+#include "machine/build_id.h"
 
 /* What a module is called and how it is told from another of that name. */
 typedef struct CprobeModuleIdentity
 {
 	const char *path;
-	const unsigned char *build_id;
-	size_t		build_id_bytes; /* 0 = it has none */
+	CprobeBuildId build_id;
 } CprobeModuleIdentity;
 
 /*

@@ -19,7 +19,8 @@ static uint32
 cprobe_stacks_intern(const CprobeModuleIdentity *identity)
 {
 	return cprobe_module_intern(cprobe_region_modules(), identity->path,
-								identity->build_id, identity->build_id_bytes);
+								identity->build_id.value,
+								identity->build_id.bytes);
 }
 
 void
