@@ -83,7 +83,7 @@ COMMENT ON COLUMN @extschema@.status.hook_hits IS
 COMMENT ON COLUMN @extschema@.status.hook_time IS
 'Time spent in the hooks themselves, in ms. Estimated: hook_hits times hook_cost_ns.';
 COMMENT ON COLUMN @extschema@.status.hook_cost_ns IS
-'Cost of timing one wait, in ns. Measured at the start of the sampler on this machine.';
+'Mean cost of timing one call, in ns. Sampled: one call in 64 is measured where it happens; before the first one, calibrated at the start of the sampler.';
 COMMENT ON COLUMN @extschema@.status.dropped_queries IS
 'Waits that were not credited to their statement because contention_probe.max_queries was reached; they are in all other views. Exact.';
 COMMENT ON COLUMN @extschema@.status.dropped_locks IS

@@ -48,6 +48,17 @@ typedef enum CprobeHookId
 	CPROBE_HOOK_COUNT
 } CprobeHookId;
 
+/*
+ * A process's tallies: the hits of each hook, and of one hit in so many the
+ * time that the hook itself took, with the number of hits measured so.
+ */
+enum
+{
+	CPROBE_TALLY_COST_NS = CPROBE_HOOK_COUNT,
+	CPROBE_TALLY_COST_SAMPLES,
+	CPROBE_TALLIES
+};
+
 typedef enum CprobeHookState
 {
 	CPROBE_HOOK_OFF,			/* not asked for at this level */

@@ -84,7 +84,7 @@ cprobe_region_lay_out(CprobeSharedRegion *region,
 												  mul_size(CPROBE_PARITIES * CPROBE_TYPES * events,
 														   sizeof(CprobeSharedWaits)));
 	region->departed_hits_offset = cprobe_region_place(&total,
-													   CPROBE_PARITIES * CPROBE_HOOK_COUNT *
+													   CPROBE_PARITIES * CPROBE_TALLIES *
 													   sizeof(pg_atomic_uint64));
 	region->histograms_offset = cprobe_region_place(&total,
 													mul_size(CPROBE_PARITIES * CPROBE_HISTOGRAM_SHARDS * events,
@@ -208,7 +208,7 @@ cprobe_region_departed_hits(uint32 epoch)
 {
 	pg_atomic_uint64 *hits = cprobe_region_at(cprobe_region->departed_hits_offset);
 
-	return hits + (epoch % CPROBE_PARITIES) * CPROBE_HOOK_COUNT;
+	return hits + (epoch % CPROBE_PARITIES) * CPROBE_TALLIES;
 }
 
 CprobeSharedHistogram *

@@ -54,7 +54,7 @@ cprobe_reset_prepare(uint32 epoch)
 		pg_atomic_write_u64(&departed[i].waits, 0);
 		pg_atomic_write_u64(&departed[i].time_ns, 0);
 	}
-	for (int i = 0; i < CPROBE_HOOK_COUNT; i++)
+	for (int i = 0; i < CPROBE_TALLIES; i++)
 		pg_atomic_write_u64(&hits[i], 0);
 	for (uint32 shard = 0; shard < CPROBE_HISTOGRAM_SHARDS; shard++)
 	{

@@ -45,7 +45,7 @@ cprobe_slot_fold(CprobeSharedSlot *slot)
 		pg_atomic_fetch_add_u64(&departed[i].time_ns,
 								pg_atomic_read_u64(&slot->waits[i].time_ns));
 	}
-	for (int i = 0; i < CPROBE_HOOK_COUNT; i++)
+	for (int i = 0; i < CPROBE_TALLIES; i++)
 	{
 		uint64		count = pg_atomic_read_u64(&slot->hits[i]);
 

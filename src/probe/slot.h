@@ -58,6 +58,7 @@ typedef struct CprobeSharedSlot
 	bool		wait_has_page;	/* it is for a page's content lock */
 	uint64		wait_lock;		/* CprobeLockKey; 0 = no lock */
 	CprobePage	wait_page;
+	uint32		wait_stack;		/* see cprobe_stack_position; 0 = none */
 
 	/*
 	 * Stamp of the last process that posted this process's semaphore.  Many
@@ -87,8 +88,8 @@ typedef struct CprobeSharedSlot
 	TimestampTz start_time;
 	char		worker_type[CPROBE_TYPE_NAME_BYTES];	/* background workers */
 
-	/* timed calls by hook; the owner's */
-	pg_atomic_uint64 hits[CPROBE_HOOK_COUNT];
+	/* timed calls by hook, then what they cost; the owner's */
+	pg_atomic_uint64 hits[CPROBE_TALLIES];
 
 	/* completed waits, by event number; the owner's */
 	CprobeSharedWaits waits[FLEXIBLE_ARRAY_MEMBER];

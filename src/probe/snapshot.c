@@ -56,7 +56,7 @@ cprobe_snapshot_copy_fields(CprobeSharedSlot *slot, CprobeSlotCopy *copy,
 	copy->role_id = slot->role_id;
 	copy->start_time = slot->start_time;
 	strlcpy(copy->worker_type, slot->worker_type, CPROBE_TYPE_NAME_BYTES);
-	for (int i = 0; i < CPROBE_HOOK_COUNT; i++)
+	for (int i = 0; i < CPROBE_TALLIES; i++)
 		copy->hits[i] = pg_atomic_read_u64(&slot->hits[i]);
 	if (copy->waits == NULL)
 		copy->waits = palloc(snapshot->event_count * sizeof(CprobeWaits));
@@ -97,7 +97,7 @@ cprobe_snapshot_copy_departed(CprobeSnapshot *snapshot)
 		snapshot->departed[i].time_ns =
 			pg_atomic_read_u64(&departed[i].time_ns);
 	}
-	for (int i = 0; i < CPROBE_HOOK_COUNT; i++)
+	for (int i = 0; i < CPROBE_TALLIES; i++)
 		snapshot->hits[i] = pg_atomic_read_u64(&hits[i]);
 }
 
@@ -147,7 +147,7 @@ cprobe_snapshot_settle_dead(CprobeSnapshot *snapshot)
 
 		if (!slot->used)
 			continue;
-		for (int h = 0; h < CPROBE_HOOK_COUNT; h++)
+		for (int h = 0; h < CPROBE_TALLIES; h++)
 			snapshot->hits[h] += slot->hits[h];
 		slot->alive = cprobe_activity_proc_pid(i) == slot->pid;
 		if (slot->alive)
@@ -233,6 +233,7 @@ cprobe_snapshot_current_wait(CprobeSharedSlot *slot)
 		wait.mode = (CprobeLockMode) slot->wait_mode;
 		wait.has_page = slot->wait_has_page;
 		wait.page = slot->wait_page;
+		wait.stack = slot->wait_stack;
 		pg_read_barrier();
 		if (pg_atomic_read_u32(&slot->wait_sequence) == wait.sequence)
 		{

@@ -46,7 +46,7 @@ typedef struct CprobeSlotCopy
 	Oid			role_id;
 	TimestampTz start_time;
 	char		worker_type[CPROBE_TYPE_NAME_BYTES];
-	uint64		hits[CPROBE_HOOK_COUNT];
+	uint64		hits[CPROBE_TALLIES];
 	CprobeWaits *waits;			/* by event number */
 } CprobeSlotCopy;
 
@@ -57,7 +57,7 @@ typedef struct CprobeSnapshot
 	uint32		slot_count;
 	CprobeSlotCopy *slots;		/* by process number */
 	CprobeWaits *departed;		/* [type][event], slots of the dead included */
-	uint64		hits[CPROBE_HOOK_COUNT];	/* all processes, ever */
+	uint64		hits[CPROBE_TALLIES];	/* all processes, ever */
 } CprobeSnapshot;
 
 extern CprobeSnapshot *cprobe_snapshot_take(void);
@@ -91,6 +91,7 @@ typedef struct CprobeCurrentWait
 	CprobeLockMode mode;		/* if it is for a lock */
 	bool		has_page;		/* it is for a page's content lock */
 	CprobePage	page;
+	uint32		stack;			/* see cprobe_stack_read; 0 = none */
 } CprobeCurrentWait;
 
 /* Copy the current wait of a slot; bounded tries, then "not waiting". */

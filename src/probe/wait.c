@@ -96,6 +96,7 @@ cprobe_wait_publish(CprobeSharedSlot *slot, bool idle)
 	slot->wait_proof = (uint8) cprobe_wait.lock.proof;
 	slot->wait_has_page = cprobe_wait.lock.has_page;
 	slot->wait_page = cprobe_wait.lock.page;
+	slot->wait_stack = cprobe_stack_position(&cprobe_wait.stack);
 	pg_write_barrier();
 	pg_atomic_write_u32(&slot->wait_sequence,
 						pg_atomic_read_u32(&slot->wait_sequence) | 1);
@@ -294,15 +295,62 @@ cprobe_wait_open(CprobeSharedSlot *slot, uint32 info, void *frame)
 												  info, idle);
 	cprobe_wait.query_id = idle ? 0 : cprobe_query_current();
 	GetUserIdAndSecContext(&cprobe_wait.user_id, &security_context);
-	cprobe_wait.since_ns = cprobe_clock_now_ns();
 	cprobe_wait.lock = cprobe_lock_identify(info, frame);
 	if (!idle)
 		cprobe_stack_open(&cprobe_wait.stack, cprobe_wait.event, frame);
 	else
 		cprobe_wait.stack.words = 0;
 	cprobe_held_locks_publish(slot);
+	/* Last, so that what the hook itself takes is not part of the wait. */
+	cprobe_wait.since_ns = cprobe_clock_now_ns();
 	cprobe_wait_publish(slot, idle);
 	cprobe_wait_is_open = true;
+}
+
+/*
+ * What a hit costs is measured where it arises, for one hit in so many: two
+ * more looks at the clock in each half of the hook, whose own cost is part of
+ * the result.
+ */
+#define CPROBE_COST_SAMPLE 64
+
+/* More than that is no work of ours: the process lost its CPU in the middle. */
+#define CPROBE_COST_MAX_NS 20000
+
+static uint32 cprobe_cost_hits;
+static bool cprobe_cost_measured;	/* this hit is being measured */
+static uint64 cprobe_cost_mark_ns;
+static uint64 cprobe_cost_first_half_ns;
+
+static inline void
+cprobe_cost_begin(void)
+{
+	cprobe_cost_measured = cprobe_cost_hits++ % CPROBE_COST_SAMPLE == 0;
+	if (unlikely(cprobe_cost_measured))
+		cprobe_cost_mark_ns = cprobe_clock_now_ns();
+}
+
+static inline void
+cprobe_cost_pause(void)
+{
+	if (unlikely(cprobe_cost_measured))
+		cprobe_cost_first_half_ns = cprobe_clock_now_ns() -
+			cprobe_cost_mark_ns;
+}
+
+static inline void
+cprobe_cost_end(CprobeSharedSlot *slot)
+{
+	uint64		cost_ns;
+
+	if (likely(!cprobe_cost_measured))
+		return;
+	cost_ns = cprobe_cost_first_half_ns + cprobe_clock_now_ns() -
+		cprobe_cost_mark_ns;
+	if (cost_ns > CPROBE_COST_MAX_NS)
+		return;
+	cprobe_counter_add(&slot->hits[CPROBE_TALLY_COST_NS], cost_ns);
+	cprobe_counter_add(&slot->hits[CPROBE_TALLY_COST_SAMPLES], 1);
 }
 
 bool
@@ -321,11 +369,13 @@ cprobe_wait_start(CprobeHookId hook, uint32 info, void *frame)
 	if (slot == NULL)
 		return false;
 	cprobe_wait_busy = true;
+	cprobe_cost_begin();
 	if (unlikely(cprobe_wait_is_open))
 		cprobe_wait_leave(slot, info, frame);
 	if (!cprobe_wait_is_open)
 		cprobe_wait_open(slot, info, frame);
 	cprobe_counter_add(&slot->hits[hook], 1);
+	cprobe_cost_pause();
 	return true;
 }
 
@@ -343,8 +393,13 @@ cprobe_wait_end(bool unfinished)
 	CprobeSharedSlot *slot = cprobe_slot_mine();
 
 	cprobe_wait.returned_ns = cprobe_clock_now_ns();
-	if (slot != NULL && !unfinished)
-		cprobe_wait_close(slot);
+	if (slot != NULL)
+	{
+		cprobe_cost_mark_ns = cprobe_wait.returned_ns;
+		if (!unfinished)
+			cprobe_wait_close(slot);
+		cprobe_cost_end(slot);
+	}
 	cprobe_wait_busy = false;
 }
 

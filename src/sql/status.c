@@ -91,12 +91,26 @@ cprobe_status_put_sampler(CprobeRows *rows)
 	cprobe_rows_put_ms(rows, (double) pg_atomic_read_u64(&sampler->cpu_ns));
 }
 
+/*
+ * Cost of a hit, in picoseconds: as measured under this load, or, before any
+ * hit was measured, as calibrated at the start of the sampler; 0 = not known.
+ */
+static uint64
+cprobe_status_hit_cost_ps(const CprobeSnapshot *snapshot)
+{
+	uint64		samples = snapshot->hits[CPROBE_TALLY_COST_SAMPLES];
+
+	if (samples > 0)
+		return snapshot->hits[CPROBE_TALLY_COST_NS] * 1000 / samples;
+	return pg_atomic_read_u64(&cprobe_region->sampler.hook_cost_ps);
+}
+
 /* Hits, what they cost, and what one costs. */
 static void
 cprobe_status_put_hooks(CprobeRows *rows, const CprobeSnapshot *snapshot)
 {
 	uint64		hits = cprobe_status_hits(snapshot);
-	uint64		cost_ps = pg_atomic_read_u64(&cprobe_region->sampler.hook_cost_ps);
+	uint64		cost_ps = cprobe_status_hit_cost_ps(snapshot);
 
 	cprobe_rows_put_int8(rows, hits);
 	if (cost_ps == 0)

@@ -16,7 +16,9 @@
 
 #include "machine/clock.h"
 #include "probe/activity.h"
+#include "probe/stacks.h"
 #include "probe/stuck.h"
+#include "probe/symbols.h"
 #include "sql/lock_text.h"
 #include "sql/rows.h"
 
@@ -71,6 +73,21 @@ cprobe_stuck_waiters_put_holders(CprobeRows *rows, const CprobeStuck *stuck)
 														  TYPALIGN_INT)));
 }
 
+/* The waiter's call path, as it was taken when it went to sleep. */
+static void
+cprobe_stuck_waiters_put_stack(CprobeRows *rows, const CprobeCurrentWait *wait)
+{
+	CprobeStackRow row;
+
+	if (!cprobe_stack_read(wait->stack, &row))
+	{
+		cprobe_rows_put_null(rows);
+		return;
+	}
+	cprobe_rows_put_text(rows, cprobe_symbols_path(cprobe_symbols_begin(),
+												   row.frames, row.depth));
+}
+
 static void
 cprobe_stuck_waiters_put_row(CprobeRows *rows, CprobeSharedSlot *slot,
 							 const CprobeCurrentWait *wait,
@@ -90,7 +107,7 @@ cprobe_stuck_waiters_put_row(CprobeRows *rows, CprobeSharedSlot *slot,
 	cprobe_rows_put_text(rows, cprobe_lock_state_text(&stuck->state));
 	cprobe_stuck_waiters_put_holders(rows, stuck);
 	cprobe_rows_put_text(rows, cprobe_verdict_name(stuck->verdict));
-	cprobe_rows_put_null(rows);
+	cprobe_stuck_waiters_put_stack(rows, wait);
 	cprobe_rows_end_row(rows);
 }
 
