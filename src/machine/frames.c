@@ -41,6 +41,9 @@
  */
 #define CPROBE_STACK_BYTES ((uintptr_t) 128 * 1024 * 1024)
 
+/* Looks at whatever lies on the stack, which a sanitizer would object to. */
+#define CPROBE_READS_STACK __attribute__((no_sanitize_address))
+
 /* Steps to main that the search for it takes at most. */
 #define CPROBE_FRAMES_TO_MAIN 100
 
@@ -75,6 +78,7 @@ cprobe_frames_plausible(uintptr_t address, uintptr_t low)
  * Take the frame whose record is at *frame: the call that it returns to, or 0
  * if it is no frame.  Move on to the caller's.
  */
+CPROBE_READS_STACK
 static inline uintptr_t
 cprobe_frames_step(uintptr_t *frame, uintptr_t low)
 {
@@ -94,6 +98,7 @@ cprobe_frames_step(uintptr_t *frame, uintptr_t low)
  * in between is not the program's path.  The number of steps is bounded all
  * the same.
  */
+CPROBE_READS_STACK
 int
 cprobe_frames_capture(const void *frame, uint64 *frames, int max_depth)
 {
@@ -128,6 +133,7 @@ cprobe_frames_capture(const void *frame, uint64 *frames, int max_depth)
 }
 
 /* Who called main: the first call on the way up that the C library makes. */
+CPROBE_READS_STACK
 static uintptr_t
 cprobe_frames_find_main_call(const void *frame)
 {

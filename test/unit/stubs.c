@@ -20,6 +20,10 @@ extern void ExceptionalCondition(const char *condition, const char *detail,
 extern int	pg_snprintf(char *buffer, size_t size, const char *format,...)
 			__attribute__((format(printf, 3, 4)));
 extern char *pg_strerror(int number);
+extern void pg_qsort(void *base, size_t count, size_t size,
+					 int (*compare) (const void *, const void *));
+extern void *palloc_extended(size_t size, int flags);
+extern void pfree(void *memory);
 extern size_t strlcpy(char *target, const char *source, size_t size);
 
 /*
@@ -73,4 +77,28 @@ strlcpy(char *target, const char *source, size_t size)
 		target[copied] = '\0';
 	}
 	return length;
+}
+
+__attribute__((weak))
+void
+pg_qsort(void *base, size_t count, size_t size,
+		 int (*compare) (const void *, const void *))
+{
+	qsort(base, count, size, compare);
+}
+
+/* Only ever asked to return NULL where there is no memory left. */
+__attribute__((weak))
+void *
+palloc_extended(size_t size, int flags)
+{
+	(void) flags;
+	return malloc(size);
+}
+
+__attribute__((weak))
+void
+pfree(void *memory)
+{
+	free(memory);
 }
