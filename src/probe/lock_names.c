@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/slru.h"
+#include "access/twophase.h"
 #include "common/relpath.h"
 #include "miscadmin.h"
 #include "replication/origin.h"
@@ -40,6 +41,9 @@
 /* From dshash.c: partitions of a table, and where they begin in it. */
 #define CPROBE_DSHASH_PARTITIONS 128
 #define CPROBE_DSHASH_FIRST 16
+
+/* From predicate.c: places in the list for each process. */
+#define CPROBE_SERIALIZABLE_PER_PROCESS 10
 
 /* A partition of a dshash table: struct dshash_partition. */
 typedef struct CprobeServerPartition
@@ -210,21 +214,23 @@ cprobe_name_origin(const CprobeLockNaming *naming, const LWLock *lock)
 												  stride, CPROBE_MAX_ORIGINS));
 }
 
-/* Serializable transactions. */
+/*
+ * Serializable transactions.  Their list is an area that begins with the
+ * control structure, which points to the array.
+ */
 static char *
 cprobe_name_serializable(const CprobeLockNaming *naming, const LWLock *lock)
 {
-	const CprobeShmemArea *area;
+	const CprobeShmemArea *area = cprobe_shmem_area_named("PredXactList");
 	const char *first;
-	int			count;
+	int			count = (MaxBackends + max_prepared_xacts) *
+	CPROBE_SERIALIZABLE_PER_PROCESS;
 
-	area = cprobe_shmem_area_at(cprobe_shmem_offset(lock));
-	if (area == NULL || area->bytes < PredXactListDataSize)
+	if (area == NULL || area->bytes < sizeof(PredXactListData))
 		return NULL;
-	first = (const char *) cprobe_shmem_address(area->offset) +
-		PredXactListDataSize + CPROBE_SERIALIZABLE_MEMBER;
-	count = (int) ((area->bytes - PredXactListDataSize) /
-				   CPROBE_SERIALIZABLE_STRIDE);
+	first = (const char *)
+		((PredXactList) cprobe_shmem_address(area->offset))->element +
+		CPROBE_SERIALIZABLE_MEMBER;
 	if (!cprobe_lock_array_is_valid(first, CPROBE_SERIALIZABLE_STRIDE, count,
 									naming->tranche))
 		return NULL;
