@@ -336,6 +336,23 @@ typedef struct CprobeServerArea
 	X(archiver) X(bgwriter) X(checkpointer) X(slru) X(wal)
 #endif
 
+/*
+ * What only the test module needs.  18: the flag of an LWLock with waiters
+ * moved.  19: the server keeps the names of all tranches.
+ */
+#if PG_VERSION_NUM >= 180000
+#define CPROBE_LWLOCK_HAS_WAITERS ((uint32) 1 << 31)
+#else
+#define CPROBE_LWLOCK_HAS_WAITERS ((uint32) 1 << 30)
+#endif
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_NEW_TRANCHE_ID(name) LWLockNewTrancheId(name)
+#define CPROBE_REGISTER_TRANCHE(id, name) ((void) (id), (void) (name))
+#else
+#define CPROBE_NEW_TRANCHE_ID(name) ((void) (name), LWLockNewTrancheId())
+#define CPROBE_REGISTER_TRANCHE(id, name) LWLockRegisterTranche(id, name)
+#endif
+
 /* 18: a module can tell its name and version (pg_get_loaded_modules). */
 #if PG_VERSION_NUM >= 180000
 #define CPROBE_MODULE_MAGIC \

@@ -1,0 +1,108 @@
+/* contention_probe_testkit--1.0.sql: for tests only, see testkit.h */
+
+\echo Use "CREATE EXTENSION contention_probe_testkit" to load this file. \quit
+
+CREATE FUNCTION tk_hold(lock text, mode text DEFAULT 'exclusive',
+	ms int DEFAULT 200, in_wait_event bool DEFAULT false)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_hold(text, text, int, bool) IS
+'take a lock, sleep, release it; ms held';
+
+CREATE FUNCTION tk_wait_on(lock text, mode text DEFAULT 'exclusive')
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_wait_on(text, text) IS
+'take and release a lock; ms that it took';
+
+CREATE FUNCTION tk_acquire_many(lock text, mode text, n int)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_acquire_many(text, text, int) IS
+'take and release a lock n times; ms that it took';
+
+CREATE FUNCTION tk_chain(first text, second text)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_chain(text, text) IS
+'take the first lock, then the second; ms that the second took';
+
+CREATE FUNCTION tk_lose_wakeup(lock text, ms int DEFAULT 10000)
+RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_lose_wakeup(text, int) IS
+'hold a lock until somebody waits for it, and release it without waking him; whether there was somebody';
+
+CREATE FUNCTION tk_rescue(lock text)
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_rescue(text) IS
+'wake who waits for a lock that nobody holds';
+
+CREATE FUNCTION tk_dsm_create()
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_dsm_create() IS
+'make the lock "dsm" in dynamic shared memory';
+
+CREATE FUNCTION tk_dsm_drop()
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_dsm_drop() IS 'give up the lock "dsm"';
+
+CREATE FUNCTION tk_spin_hold(ms int)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_spin_hold(int) IS
+'take a spinlock, sleep, release it; ms held';
+
+CREATE FUNCTION tk_spin_wait()
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_spin_wait() IS
+'take and release that spinlock; ms that it took';
+
+CREATE FUNCTION tk_lock_offset(lock text)
+RETURNS bigint
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_lock_offset(text) IS
+'bytes from the start of main shared memory to a lock';
+
+CREATE FUNCTION tk_lock_tranche(lock text)
+RETURNS int
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_lock_tranche(text) IS 'id of a lock''s tranche';
+
+CREATE FUNCTION tk_lock_name(lock text)
+RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_lock_name(text) IS
+'what contention_probe calls a lock';
+
+CREATE FUNCTION tk_lock_name_at(tranche int, distance bigint)
+RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_lock_name_at(int, bigint) IS
+'what contention_probe calls a lock of a tranche at a distance';
+
+CREATE FUNCTION tk_wal_insert_lock_count()
+RETURNS int
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_wal_insert_lock_count() IS
+'WAL insertion locks that contention_probe has found';
+
+REVOKE ALL ON FUNCTION tk_hold(text, text, int, bool) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_wait_on(text, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_acquire_many(text, text, int) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_chain(text, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_lose_wakeup(text, int) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_rescue(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_dsm_create() FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_dsm_drop() FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_spin_hold(int) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_spin_wait() FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_lock_offset(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_lock_tranche(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_lock_name(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_lock_name_at(int, bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_wal_insert_lock_count() FROM PUBLIC;
