@@ -838,7 +838,7 @@ COMMENT ON COLUMN @extschema@.wait_stacks.wait_event_type IS
 COMMENT ON COLUMN @extschema@.wait_stacks.wait_event IS
 'Wait event, as in pg_stat_activity.';
 COMMENT ON COLUMN @extschema@.wait_stacks.stack IS
-'Functions on the stack, outermost first, separated by semicolons. A function whose name is not known is shown as the file that it is in and its place there. The first one is [truncated] where the stack was deeper than contention_probe.stack_depth, and [unknown] where it could not be followed further. NULL on machines where it cannot be followed at all.';
+'Functions on the stack, outermost first, separated by semicolons. A function whose name is not known is shown as the file that it is in and its place there. The first one is [truncated] where the stack was deeper than contention_probe.stack_depth, and [unknown] where it could not be followed further. NULL for reads and writes of files that took less than 20 us, whose path is not taken, and on machines where it cannot be followed at all.';
 COMMENT ON COLUMN @extschema@.wait_stacks.waits IS
 'Completed waits. Exact.';
 COMMENT ON COLUMN @extschema@.wait_stacks.wait_time IS

@@ -54,6 +54,17 @@ cprobe_stack_open(CprobeStack *stack, uint32 event, const void *frame)
 }
 
 void
+cprobe_stack_open_without_path(CprobeStack *stack, uint32 event)
+{
+	stack->words = 0;
+	if (cprobe_stack_depth == 0)
+		return;
+	stack->key[0] = event;
+	stack->words = 1;
+	cprobe_stack_find(stack, cprobe_region_epoch());
+}
+
+void
 cprobe_stack_close(CprobeStack *stack, uint32 epoch, uint64 duration_ns)
 {
 	if (stack->words == 0)

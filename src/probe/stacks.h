@@ -56,6 +56,12 @@ extern void cprobe_stacks_init(void);
 extern void cprobe_stack_open(CprobeStack *stack, uint32 event,
 							  const void *frame);
 
+/*
+ * A wait whose path is not worth its cost: it is counted as one without a
+ * path.  Hook context.
+ */
+extern void cprobe_stack_open_without_path(CprobeStack *stack, uint32 event);
+
 /* It is over. Hook context. Cost: two atomic adds. */
 extern void cprobe_stack_close(CprobeStack *stack, uint32 epoch,
 							   uint64 duration_ns);

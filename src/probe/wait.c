@@ -181,6 +181,46 @@ cprobe_wait_account_lock(CprobeSharedSlot *slot, uint64 begin_ns,
 	cprobe_held_locks_remember(cprobe_wait.lock.key);
 }
 
+/*
+ * Reads and writes of files are many, and most are served from the kernel's
+ * cache in a microsecond or two: taking the path would cost a tenth of that.
+ * So their path is taken at the end, if they were slow.
+ */
+#define CPROBE_STACK_IO_MIN_NS UINT64CONST(20000)
+
+static inline bool
+cprobe_wait_is_io(uint32 info)
+{
+	return (info & 0xFF000000) == PG_WAIT_IO;
+}
+
+/* A wait begins: take its path, or leave that to the end. */
+static void
+cprobe_wait_open_stack(bool idle, void *frame)
+{
+	cprobe_wait.stack.words = 0;
+	if (!idle && !cprobe_wait_is_io(cprobe_wait.info))
+		cprobe_stack_open(&cprobe_wait.stack, cprobe_wait.event, frame);
+}
+
+/* The frame is that of the hook that runs now: the path can still be taken. */
+static bool cprobe_wait_frame_is_live = false;
+
+static void
+cprobe_wait_close_stack(uint32 epoch, uint64 duration_ns)
+{
+	CprobeStack *stack = &cprobe_wait.stack;
+
+	if (stack->words == 0 && cprobe_wait_is_io(cprobe_wait.info))
+	{
+		if (duration_ns >= CPROBE_STACK_IO_MIN_NS && cprobe_wait_frame_is_live)
+			cprobe_stack_open(stack, cprobe_wait.event, cprobe_wait.frame);
+		else
+			cprobe_stack_open_without_path(stack, cprobe_wait.event);
+	}
+	cprobe_stack_close(stack, epoch, duration_ns);
+}
+
 /* Add the wait, which ended at end_ns, to all accounts. */
 static inline void
 cprobe_wait_account(CprobeSharedSlot *slot, CprobeSharedHistogram *histogram,
@@ -201,7 +241,7 @@ cprobe_wait_account(CprobeSharedSlot *slot, CprobeSharedHistogram *histogram,
 		cprobe_wait_credit_query(slot, end_ns - begin_ns);
 	if (cprobe_wait.lock.is_lock)
 		cprobe_wait_account_lock(slot, begin_ns, end_ns);
-	cprobe_stack_close(&cprobe_wait.stack, slot->epoch, end_ns - begin_ns);
+	cprobe_wait_close_stack(slot->epoch, end_ns - begin_ns);
 	cprobe_held_locks_retract(slot);
 	cprobe_wait_retract(slot);
 }
@@ -296,10 +336,7 @@ cprobe_wait_open(CprobeSharedSlot *slot, uint32 info, void *frame)
 	cprobe_wait.query_id = idle ? 0 : cprobe_query_current();
 	GetUserIdAndSecContext(&cprobe_wait.user_id, &security_context);
 	cprobe_wait.lock = cprobe_lock_identify(info, frame);
-	if (!idle)
-		cprobe_stack_open(&cprobe_wait.stack, cprobe_wait.event, frame);
-	else
-		cprobe_wait.stack.words = 0;
+	cprobe_wait_open_stack(idle, frame);
 	cprobe_held_locks_publish(slot);
 	/* Last, so that what the hook itself takes is not part of the wait. */
 	cprobe_wait.since_ns = cprobe_clock_now_ns();
@@ -396,8 +433,10 @@ cprobe_wait_end(bool unfinished)
 	if (slot != NULL)
 	{
 		cprobe_cost_mark_ns = cprobe_wait.returned_ns;
+		cprobe_wait_frame_is_live = true;
 		if (!unfinished)
 			cprobe_wait_close(slot);
+		cprobe_wait_frame_is_live = false;
 		cprobe_cost_end(slot);
 	}
 	cprobe_wait_busy = false;
