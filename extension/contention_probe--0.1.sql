@@ -137,7 +137,7 @@ COMMENT ON COLUMN @extschema@.hooks.hook IS
 COMMENT ON COLUMN @extschema@.hooks.symbol IS
 'The function or hook variable that it is set on.';
 COMMENT ON COLUMN @extschema@.hooks.mechanism IS
-'got: entry of the global offset table; executor: a hook variable of the server.';
+'got: entry of the global offset table; callback: function pointer in the table of a kind of statistics; executor: a hook variable of the server.';
 COMMENT ON COLUMN @extschema@.hooks.state IS
 'active; missing: the server does not call this function; refused: it could not be set; off: not part of this instrument level.';
 COMMENT ON COLUMN @extschema@.hooks.reason IS
@@ -845,6 +845,42 @@ COMMENT ON COLUMN @extschema@.wait_stacks.wait_time IS
 'Their total duration, in ms. Exact.';
 COMMENT ON FUNCTION @extschema@.folded_stacks() IS
 'The view wait_stacks as the input of flame graph tools: the stack, the wait event as its innermost frame, and the wait time in microseconds.';
+
+CREATE FUNCTION @extschema@.pgstat_flushes(
+    OUT kind text,
+    OUT flushes bigint,
+    OUT entries bigint,
+    OUT lock_failures bigint,
+    OUT flush_time double precision,
+    OUT max_time double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_pgstat_flushes'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10;
+
+CREATE VIEW @extschema@.pgstat_flushes AS
+SELECT *
+  FROM @extschema@.pgstat_flushes();
+
+REVOKE ALL ON FUNCTION @extschema@.pgstat_flushes() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.pgstat_flushes() TO pg_monitor;
+GRANT SELECT ON @extschema@.pgstat_flushes TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.pgstat_flushes() IS
+'Source of the view pgstat_flushes.';
+COMMENT ON VIEW @extschema@.pgstat_flushes IS
+'Handing over of cumulative statistics from processes to shared memory, by kind of statistics. Exact. Up to PostgreSQL 17 only kinds with many entries are handed over in a way that can be counted.';
+COMMENT ON COLUMN @extschema@.pgstat_flushes.kind IS
+'Kind of statistics: relation, database, function, ...';
+COMMENT ON COLUMN @extschema@.pgstat_flushes.flushes IS
+'Attempts to hand over the counts of one entry; for kinds that exist once, all their counts. Exact.';
+COMMENT ON COLUMN @extschema@.pgstat_flushes.entries IS
+'Of these, those that handed them over. Exact.';
+COMMENT ON COLUMN @extschema@.pgstat_flushes.lock_failures IS
+'Of these, those that gave up, to try again later, because another process had the lock. Exact.';
+COMMENT ON COLUMN @extschema@.pgstat_flushes.flush_time IS
+'Their total duration, waits for locks included, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.pgstat_flushes.max_time IS
+'The longest one, in ms. Exact.';
 
 CREATE FUNCTION @extschema@.reset()
 RETURNS void

@@ -353,6 +353,23 @@ typedef struct CprobeServerArea
 #define CPROBE_REGISTER_TRANCHE(id, name) LWLockRegisterTranche(id, name)
 #endif
 
+/*
+ * Kinds of cumulative statistics.  18: extensions may add some, ids have holes
+ * (pgstat_get_kind_info says NULL), and kinds that exist once are flushed by a
+ * callback as well.
+ */
+#if PG_VERSION_NUM >= 180000
+#define CPROBE_STATS_KIND_FIRST PGSTAT_KIND_MIN
+#define CPROBE_STATS_KIND_LAST PGSTAT_KIND_MAX
+#define CPROBE_STATS_KINDS (PGSTAT_KIND_MAX + 1)
+#define CPROBE_HAS_STATIC_FLUSH 1
+#else
+#define CPROBE_STATS_KIND_FIRST PGSTAT_KIND_FIRST_VALID
+#define CPROBE_STATS_KIND_LAST PGSTAT_KIND_LAST
+#define CPROBE_STATS_KINDS PGSTAT_NUM_KINDS
+#define CPROBE_HAS_STATIC_FLUSH 0
+#endif
+
 /* 18: a module can tell its name and version (pg_get_loaded_modules). */
 #if PG_VERSION_NUM >= 180000
 #define CPROBE_MODULE_MAGIC \

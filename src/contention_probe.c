@@ -34,6 +34,7 @@
 #include "probe/semaphores.h"
 #include "probe/shmem_areas.h"
 #include "probe/stacks.h"
+#include "probe/stats_flush.h"
 #include "probe/stuck.h"
 #include "probe/wait.h"
 #include "sampler/sampler.h"
@@ -120,6 +121,8 @@ cprobe_shmem_startup(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	cprobe_region_create(&limits);
 	LWLockRelease(AddinShmemInitLock);
+	if (cprobe_instrument != CPROBE_INSTRUMENT_NONE)
+		cprobe_stats_flush_install();
 	cprobe_stacks_init();
 	if (!cprobe_shmem_find_bounds())
 		ereport(LOG,

@@ -13,10 +13,10 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "patch/got.h"
+#include "patch/protect.h"
 
 /* Relocation types of a slot that holds a function's address. */
 #if defined(__x86_64__)
@@ -201,28 +201,10 @@ cprobe_got_is_relro(const CprobeGotSlots *found, void **slot)
 		(uintptr_t) slot < found->relro_end;
 }
 
-/*
- * Store into one slot, opening its page for that moment if need be.  If the
- * page cannot be closed again the old value is put back: a program that is
- * less protected than before is not what the user asked for.
- */
 static bool
 cprobe_got_store(const CprobeGotSlots *found, void **slot, void *value)
 {
-	uintptr_t	page_bytes = (uintptr_t) sysconf(_SC_PAGESIZE);
-	void	   *page = (void *) ((uintptr_t) slot & ~(page_bytes - 1));
-	bool		relro = cprobe_got_is_relro(found, slot);
-	void	   *old_value = *slot;
-
-	if (relro && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0)
-		return false;
-	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
-	if (relro && mprotect(page, page_bytes, PROT_READ) != 0)
-	{
-		__atomic_store_n(slot, old_value, __ATOMIC_RELEASE);
-		return false;
-	}
-	return true;
+	return cprobe_protect_store(slot, value, cprobe_got_is_relro(found, slot));
 }
 
 CprobeGotStatus

@@ -41,6 +41,8 @@ static CprobeHook cprobe_hooks[CPROBE_HOOK_COUNT] =
 	CPROBE_HOOK_ROW(CPROBE_HOOK_SYSTEM, "external command", "system", "got"),
 	CPROBE_HOOK_ROW(CPROBE_HOOK_IO_URING_SUBMIT, "io_uring submission", "io_uring_submit", "got"),
 	CPROBE_HOOK_ROW(CPROBE_HOOK_IO_URING_WAIT, "io_uring completion", "io_uring_wait_cqes", "got"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_FLUSH_PENDING, "statistics flush", "flush_pending_cb", "callback"),
+	CPROBE_HOOK_ROW(CPROBE_HOOK_FLUSH_STATIC, "statistics flush (fixed)", "flush_static_cb", "callback"),
 	CPROBE_HOOK_ROW(CPROBE_HOOK_EXECUTOR_RUN, "statement execution", "ExecutorRun_hook", "executor"),
 	CPROBE_HOOK_ROW(CPROBE_HOOK_EXECUTOR_FINISH, "after triggers", "ExecutorFinish_hook", "executor"),
 	CPROBE_HOOK_ROW(CPROBE_HOOK_PROCESS_UTILITY, "utility statement", "ProcessUtility_hook", "executor"),

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "pgstat.h"
 #include "storage/shmem.h"
 #include "utils/timestamp.h"
 
@@ -18,6 +19,7 @@
 #include "probe/region.h"
 #include "probe/slot.h"
 #include "probe/stacks.h"
+#include "probe/stats_flush.h"
 
 /*
  * A query waits in a handful of events; a profile row is one of those or CPU,
@@ -123,6 +125,9 @@ cprobe_region_lay_out(CprobeSharedRegion *region,
 												 cprobe_ring_size((uint32) limits->history_rows));
 	region->type_names_offset = cprobe_region_place(&total,
 													CPROBE_TYPE_NAMES * sizeof(CprobeTypeName));
+	region->flushes_offset = cprobe_region_place(&total,
+												 CPROBE_PARITIES * CPROBE_FLUSH_SHARDS *
+												 CPROBE_STATS_KINDS * sizeof(CprobeSharedFlush));
 	region->total_bytes = total;
 }
 
@@ -273,6 +278,16 @@ CprobeSharedRing *
 cprobe_region_history(void)
 {
 	return cprobe_region_at(cprobe_region->history_offset);
+}
+
+CprobeSharedFlush *
+cprobe_region_flush(uint32 epoch, uint32 shard, uint32 kind)
+{
+	CprobeSharedFlush *flushes = cprobe_region_at(cprobe_region->flushes_offset);
+
+	return flushes +
+		((epoch % CPROBE_PARITIES) * CPROBE_FLUSH_SHARDS + shard) *
+		CPROBE_STATS_KINDS + kind;
 }
 
 static CprobeTypeName *

@@ -11,7 +11,7 @@
  *
  *	   header | slots | departed | departed hits | histograms | queries |
  *	   query events | locks | pages | hand-offs | stacks | modules |
- *	   profile | history | backend type names
+ *	   profile | history | backend type names | statistics flushes
  *
  * Sizes follow from the server's own numbers at its start.  Memory is handed
  * out zeroed by the server and the slots are not touched at start: a slot's
@@ -19,7 +19,7 @@
  * process's NUMA node.
  *
  * Reset protocol.  Counters belong to an epoch.  Parts that have many writers
- * (departed, histograms) exist twice, used by epoch parity.  A reset clears
+ * (departed, histograms, flushes) exist twice, used by epoch parity.  A reset clears
  * the half of the coming epoch, stores its time, then publishes the epoch.  A
  * slot belongs to its owner alone: the owner sees at its next wait that the
  * epoch is over, and clears its own counters.  Readers pass over slots of an
@@ -62,6 +62,10 @@ StaticAssertDecl(CPROBE_TYPES <= CPROBE_TYPE_FIRST_NAMED,
 /* Numbers of WAL insertion locks held at once that are told apart. */
 #define CPROBE_WAL_OCCUPANCY 129
 
+/* Counters of statistics flushes, in this many copies (stats_flush.h). */
+#define CPROBE_FLUSH_SHARDS 8
+typedef struct CprobeSharedFlush CprobeSharedFlush;
+
 /* Completed waits of one event; in slots and in the departed sums. */
 typedef struct CprobeSharedWaits
 {
@@ -101,6 +105,7 @@ typedef struct CprobeSharedRegion
 	Size		profile_offset;
 	Size		history_offset;
 	Size		type_names_offset;
+	Size		flushes_offset;
 	CprobeSharedEventIndex events;
 
 	/*
@@ -181,5 +186,9 @@ cprobe_region_epoch(void)
 {
 	return pg_atomic_read_u32(&cprobe_region->epoch);
 }
+
+/* Statistics flushes of a kind, in the half of an epoch. Hook context. */
+extern CprobeSharedFlush *cprobe_region_flush(uint32 epoch, uint32 shard,
+											  uint32 kind);
 
 #endif							/* CPROBE_REGION_H */

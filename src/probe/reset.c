@@ -15,6 +15,7 @@
 #include "machine/clock.h"
 #include "probe/region.h"
 #include "probe/reset.h"
+#include "probe/stats_flush.h"
 
 #define CPROBE_RESET_MAX_WAIT_MS 1000
 
@@ -56,6 +57,7 @@ cprobe_reset_prepare(uint32 epoch)
 	}
 	for (int i = 0; i < CPROBE_TALLIES; i++)
 		pg_atomic_write_u64(&hits[i], 0);
+	cprobe_stats_flush_clear(epoch);
 	for (uint32 shard = 0; shard < CPROBE_HISTOGRAM_SHARDS; shard++)
 	{
 		for (uint32 event = 0; event < events; event++)

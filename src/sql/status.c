@@ -218,7 +218,7 @@ cprobe_hooks(PG_FUNCTION_ARGS)
 	for (int i = 0; i < CPROBE_HOOK_COUNT; i++)
 	{
 		const CprobeHook *hook = cprobe_hook_get((CprobeHookId) i);
-		bool		counts = strcmp(hook->mechanism, "executor") != 0;
+		bool		counts = strcmp(hook->mechanism, "got") == 0;
 
 		cprobe_rows_put_text(&rows, hook->name);
 		cprobe_rows_put_text(&rows, hook->symbol);
