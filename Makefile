@@ -29,6 +29,7 @@ endif
 
 PG_CONFIG ?= pg_config
 PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -I$(srcdir)/src
+SHLIB_LINK = -lZydis
 EXTRA_CLEAN = tmp_check_regress $(wildcard src/*.bc src/*/*.bc)
 
 # LLVM bitcode is of no use to a profiler and doubles the build.

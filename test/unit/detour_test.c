@@ -1,0 +1,208 @@
+/*-------------------------------------------------------------------------
+ *
+ * detour_test.c
+ *	  Functions of this program, redirected while it runs, and put back.
+ *
+ * Separate: a program of its own, as every unit test.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "patch/detour.h"
+#include "tap.h"
+
+#if defined(__x86_64__)
+
+/*
+ * Exported, and not instrumented by a sanitizer.  Each calls a function of the
+ * C library: see the end of detour.h's head comment.
+ */
+#define EXPORTED \
+	__attribute__((visibility("default"), noinline, \
+				   no_sanitize("address", "undefined")))
+
+extern int	plain_function(int a, int b);
+extern int	global_function(int a);
+extern int	short_function(void);
+
+int			global_value = 7;
+
+EXPORTED int
+plain_function(int a, int b)
+{
+	char text[	64];
+
+	snprintf(text, sizeof(text), "%d", a * b);
+	return (int) strlen(text) + a;
+}
+
+/* Begins with a look at a global variable. */
+EXPORTED int
+global_function(int a)
+{
+	global_value += a;
+	return global_value * 3 + (getppid() < 0 ? 1 : 0);
+}
+
+__asm__(".globl short_function\n"
+		".type short_function, @function\n"
+		"short_function:\n"
+		"	xorl %eax, %eax\n"
+		"	ret\n"
+		".size short_function, .-short_function\n");
+
+/* mprotect can be refused, from one call on, once; others count. */
+static int	mprotect_calls = 0;
+static int	refused_call = 0;
+static bool writable_and_executable = false;
+
+int
+mprotect(void *address, size_t bytes, int protection)
+{
+	mprotect_calls++;
+	if (mprotect_calls == refused_call)
+	{
+		errno = EACCES;
+		return -1;
+	}
+	if ((protection & PROT_WRITE) != 0 && (protection & PROT_EXEC) != 0)
+		writable_and_executable = true;
+	return (int) syscall(SYS_mprotect, address, bytes, protection);
+}
+
+static int	hits;
+static int	(*plain_original) (int, int);
+static int	(*global_original) (int);
+static int	(*short_original) (void);
+static void (*missing_original) (void);
+
+static int
+plain_hook(int a, int b)
+{
+	hits++;
+	return plain_original(a, b) + 1000;
+}
+
+static int
+global_hook(int a)
+{
+	hits++;
+	return global_original(a);
+}
+
+static int
+short_hook(void)
+{
+	return short_original();
+}
+
+static CprobeDetour detours[] = {
+	{.symbol = "plain_function",.replacement = (void *) plain_hook,.original = (void **) &plain_original},
+	{.symbol = "global_function",.replacement = (void *) global_hook,.original = (void **) &global_original},
+	{.symbol = "short_function",.replacement = (void *) short_hook,.original = (void **) &short_original},
+	{.symbol = "no_such_function",.replacement = (void *) short_hook,.original = (void **) &missing_original},
+};
+
+/* Is a page of this process writable and executable at this moment? */
+static bool
+memory_is_open(void)
+{
+	FILE	   *maps = fopen("/proc/self/maps", "r");
+	char		line[512];
+	bool		open = false;
+
+	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+		open |= strstr(line, " rwx") != NULL;
+	if (maps != NULL)
+		fclose(maps);
+	return open;
+}
+
+static void
+test_cycle(int cycle)
+{
+	uint8		plain_before[32];
+	uint8		global_before[32];
+	int			value;
+
+	memcpy(plain_before, (void *) plain_function, sizeof(plain_before));
+	memcpy(global_before, (void *) global_function, sizeof(global_before));
+	hits = 0;
+	cprobe_detours_install(detours, lengthof(detours));
+	cprobe_tap_ok(detours[0].status == CPROBE_DETOUR_ACTIVE &&
+				  detours[1].status == CPROBE_DETOUR_ACTIVE,
+				  "functions are redirected (%s, %s)",
+				  detours[0].reason, detours[1].reason);
+	cprobe_tap_ok(detours[2].status == CPROBE_DETOUR_REFUSED,
+				  "a short one is refused: %s", detours[2].reason);
+	cprobe_tap_ok(detours[3].status == CPROBE_DETOUR_MISSING,
+				  "one that does not exist is missing: %s", detours[3].reason);
+	cprobe_tap_ok(!memory_is_open(),
+				  "no memory stays writable and executable");
+	global_value = cycle;
+	value = plain_function(12, 12) + global_function(5) + short_function();
+	cprobe_tap_equal((uint64) value, (uint64) (1015 + (cycle + 5) * 3),
+					 "redirected functions compute what they did");
+	cprobe_tap_equal((uint64) hits, 2, "by way of their replacements");
+	cprobe_tap_ok(cprobe_detours_remove(detours, lengthof(detours)),
+				  "they are put back");
+	cprobe_tap_ok(memcmp(plain_before, (void *) plain_function, sizeof(plain_before)) == 0 &&
+				  memcmp(global_before, (void *) global_function, sizeof(global_before)) == 0,
+				  "byte for byte");
+	cprobe_tap_equal((uint64) plain_function(12, 12), 15,
+					 "and work as before");
+}
+
+/* Whichever call of mprotect is refused, nothing is left half done. */
+static void
+test_refusals(void)
+{
+	uint8		before[32];
+
+	memcpy(before, (void *) plain_function, sizeof(before));
+	for (int call = 1; call <= 3; call++)
+	{
+		bool		same;
+
+		mprotect_calls = 0;
+		refused_call = call;
+		cprobe_detours_install(detours, 1);
+		same = memcmp(before, (void *) plain_function, sizeof(before)) == 0;
+		cprobe_tap_ok(detours[0].status == CPROBE_DETOUR_REFUSED && same &&
+					  strstr(detours[0].reason, "mprotect") != NULL,
+					  "refused mprotect %d leaves the function as it was: %s",
+					  call, detours[0].reason);
+		cprobe_tap_equal((uint64) plain_function(12, 12), 15, "and working");
+		cprobe_tap_ok(!memory_is_open(), "and its page closed");
+	}
+	refused_call = 0;
+}
+
+int
+main(void)
+{
+	test_cycle(1);
+	test_cycle(2);
+	test_refusals();
+	test_cycle(3);
+	cprobe_tap_ok(writable_and_executable, "the text was opened for a moment");
+	return cprobe_tap_done();
+}
+
+#else							/* not x86-64 */
+
+int
+main(void)
+{
+	cprobe_tap_skip("there are no detours on this architecture");
+	return cprobe_tap_done();
+}
+
+#endif
