@@ -881,6 +881,215 @@ COMMENT ON COLUMN @extschema@.pgstat_flushes.flush_time IS
 'Their total duration, waits for locks included, in ms. Exact.';
 COMMENT ON COLUMN @extschema@.pgstat_flushes.max_time IS
 'The longest one, in ms. Exact.';
+CREATE FUNCTION @extschema@.cpu_topology(
+    OUT cpu integer,
+    OUT core integer,
+    OUT socket integer,
+    OUT node integer,
+    OUT smt_siblings integer[],
+    OUT online boolean,
+    OUT backends_seen integer)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_cpu_topology'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 64;
+
+CREATE VIEW @extschema@.cpu_topology AS
+SELECT *
+  FROM @extschema@.cpu_topology();
+
+REVOKE ALL ON FUNCTION @extschema@.cpu_topology() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.cpu_topology() TO pg_monitor;
+GRANT SELECT ON @extschema@.cpu_topology TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.cpu_topology() IS
+'Source of the view cpu_topology.';
+COMMENT ON VIEW @extschema@.cpu_topology IS
+'CPUs of the machine, as the kernel tells them at the moment of the query. Exact.';
+COMMENT ON COLUMN @extschema@.cpu_topology.cpu IS
+'Number of the CPU.';
+COMMENT ON COLUMN @extschema@.cpu_topology.core IS
+'Core that it is part of, numbered over the whole machine in the order of the first CPU; NULL if the CPU is offline.';
+COMMENT ON COLUMN @extschema@.cpu_topology.socket IS
+'Socket (physical package); NULL if not known.';
+COMMENT ON COLUMN @extschema@.cpu_topology.node IS
+'NUMA node; NULL if not known.';
+COMMENT ON COLUMN @extschema@.cpu_topology.smt_siblings IS
+'The other CPUs of its core; empty without SMT. NULL if not known.';
+COMMENT ON COLUMN @extschema@.cpu_topology.online IS
+'Whether the CPU is in use.';
+COMMENT ON COLUMN @extschema@.cpu_topology.backends_seen IS
+'Living processes that were on this CPU at their last wait. Exact at that moment of each.';
+
+CREATE FUNCTION @extschema@.numa_nodes(
+    OUT node integer,
+    OUT cpus integer[],
+    OUT total_bytes bigint,
+    OUT free_bytes bigint,
+    OUT distances integer[],
+    OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_numa_nodes'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 4;
+
+CREATE VIEW @extschema@.numa_nodes AS
+SELECT *
+  FROM @extschema@.numa_nodes();
+
+REVOKE ALL ON FUNCTION @extschema@.numa_nodes() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.numa_nodes() TO pg_monitor;
+GRANT SELECT ON @extschema@.numa_nodes TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.numa_nodes() IS
+'Source of the view numa_nodes.';
+COMMENT ON VIEW @extschema@.numa_nodes IS
+'NUMA nodes of the machine, as the kernel tells them at the moment of the query. Exact.';
+COMMENT ON COLUMN @extschema@.numa_nodes.node IS
+'Number of the node.';
+COMMENT ON COLUMN @extschema@.numa_nodes.cpus IS
+'Its CPUs; empty for a node of memory only.';
+COMMENT ON COLUMN @extschema@.numa_nodes.total_bytes IS
+'Size of its memory, in bytes; NULL if not known.';
+COMMENT ON COLUMN @extschema@.numa_nodes.free_bytes IS
+'Of that, what is not in use at all (caches are in use), in bytes; NULL if not known.';
+COMMENT ON COLUMN @extschema@.numa_nodes.distances IS
+'Distance to each node, in the order of the rows; 10 = local. As the firmware tells it, not measured. NULL if not known.';
+COMMENT ON COLUMN @extschema@.numa_nodes.reason IS
+'Why something is not known; NULL if all is.';
+
+CREATE FUNCTION @extschema@.run_queue(
+    OUT pid integer,
+    OUT backend_type text,
+    OUT cpu_time double precision,
+    OUT user_time double precision,
+    OUT system_time double precision,
+    OUT run_queue_delay double precision,
+    OUT timeslices bigint,
+    OUT voluntary_switches bigint,
+    OUT involuntary_switches bigint,
+    OUT minor_faults bigint,
+    OUT major_faults bigint,
+    OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_run_queue'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+CREATE VIEW @extschema@.run_queue AS
+SELECT *
+  FROM @extschema@.run_queue();
+
+REVOKE ALL ON FUNCTION @extschema@.run_queue() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.run_queue() TO pg_monitor;
+GRANT SELECT ON @extschema@.run_queue TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.run_queue() IS
+'Source of the view run_queue.';
+COMMENT ON VIEW @extschema@.run_queue IS
+'CPU time of each process, and how long it was ready to run but had no CPU: since the start of the process, and summed since the start of the server. Exact, from the kernel, at the moment of the query. The rows departed and total have pid NULL; killed processes and those that never had a transaction are in neither.';
+COMMENT ON COLUMN @extschema@.run_queue.pid IS
+'Process; NULL for sums, and for those of other users without pg_read_all_stats.';
+COMMENT ON COLUMN @extschema@.run_queue.backend_type IS
+'Kind of process, as in pg_stat_activity; postmaster; departed: the sum of those that have left; total: the sum of all rows.';
+COMMENT ON COLUMN @extschema@.run_queue.cpu_time IS
+'Time on a CPU, in ms. Exact; NULL without schedstat.';
+COMMENT ON COLUMN @extschema@.run_queue.user_time IS
+'CPU time in user mode, in ms. Exact to a clock tick of 10 ms.';
+COMMENT ON COLUMN @extschema@.run_queue.system_time IS
+'CPU time in the kernel, in ms. Exact to a clock tick of 10 ms.';
+COMMENT ON COLUMN @extschema@.run_queue.run_queue_delay IS
+'Time ready to run but waiting for a CPU, in ms. Exact; NULL without schedstat.';
+COMMENT ON COLUMN @extschema@.run_queue.timeslices IS
+'Times that it was given a CPU. Exact; NULL without schedstat.';
+COMMENT ON COLUMN @extschema@.run_queue.voluntary_switches IS
+'Times that it gave up the CPU to sleep. Exact.';
+COMMENT ON COLUMN @extschema@.run_queue.involuntary_switches IS
+'Times that the CPU was taken from it for another process. Exact.';
+COMMENT ON COLUMN @extschema@.run_queue.minor_faults IS
+'Page faults that needed no I/O. Exact.';
+COMMENT ON COLUMN @extschema@.run_queue.major_faults IS
+'Page faults that needed I/O. Exact.';
+COMMENT ON COLUMN @extschema@.run_queue.reason IS
+'Why something is not known; NULL if all is.';
+
+CREATE FUNCTION @extschema@.machine_summary(
+    OUT metric text,
+    OUT unit text,
+    OUT value double precision,
+    OUT per_second double precision,
+    OUT per_transaction double precision,
+    OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_machine_summary'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 16;
+
+CREATE VIEW @extschema@.machine_summary AS
+SELECT *
+  FROM @extschema@.machine_summary();
+
+REVOKE ALL ON FUNCTION @extschema@.machine_summary() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.machine_summary() TO pg_monitor;
+GRANT SELECT ON @extschema@.machine_summary TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.machine_summary() IS
+'Source of the view machine_summary.';
+COMMENT ON VIEW @extschema@.machine_summary IS
+'What the server used of the machine since status.stats_since, in total, per second and per transaction: one row for each metric. Exact, with the limits of run_queue; migrations and node_changes are lower bounds.';
+COMMENT ON COLUMN @extschema@.machine_summary.metric IS
+'transactions: ended, of all processes, committed or not; cpu_time to major_faults: as in run_queue, of all processes; migrations, node_changes: times that a process was on another CPU or node than at its last wait; handoffs, remote_handoffs: locks that were handed over to a waiter, and those between nodes.';
+COMMENT ON COLUMN @extschema@.machine_summary.unit IS
+'ms or count.';
+COMMENT ON COLUMN @extschema@.machine_summary.value IS
+'The total; NULL if not known.';
+COMMENT ON COLUMN @extschema@.machine_summary.per_second IS
+'The same for each second; NULL if not known.';
+COMMENT ON COLUMN @extschema@.machine_summary.per_transaction IS
+'The same for each transaction; NULL if there were none, or if not known.';
+COMMENT ON COLUMN @extschema@.machine_summary.reason IS
+'Why it is not known; NULL if it is.';
+
+CREATE FUNCTION @extschema@.numa_handoffs(
+    OUT from_node integer,
+    OUT to_node integer,
+    OUT distance integer,
+    OUT within text,
+    OUT handoffs bigint,
+    OUT queue_time double precision,
+    OUT wakeup_time double precision,
+    OUT mean_queue_time double precision,
+    OUT mean_wakeup_time double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_numa_handoffs'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 16;
+
+CREATE VIEW @extschema@.numa_handoffs AS
+SELECT *
+  FROM @extschema@.numa_handoffs();
+
+REVOKE ALL ON FUNCTION @extschema@.numa_handoffs() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.numa_handoffs() TO pg_monitor;
+GRANT SELECT ON @extschema@.numa_handoffs TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.numa_handoffs() IS
+'Source of the view numa_handoffs.';
+COMMENT ON VIEW @extschema@.numa_handoffs IS
+'Locks handed over, by how far: from the CPU of the process that released the lock and woke the waiter to that on which the waiter then ran. Completed waits for LWLocks and content locks whose waker is known. Exact.';
+COMMENT ON COLUMN @extschema@.numa_handoffs.from_node IS
+'NUMA node of the waker when it woke the waiter; NULL if not known.';
+COMMENT ON COLUMN @extschema@.numa_handoffs.to_node IS
+'NUMA node of the waiter when it ran again; NULL if not known.';
+COMMENT ON COLUMN @extschema@.numa_handoffs.distance IS
+'Distance of the two as the firmware tells it, 10 = local; NULL if not known.';
+COMMENT ON COLUMN @extschema@.numa_handoffs.within IS
+'The narrowest that both CPUs are in: cpu (the same), core (siblings of one core), node, socket (nodes of one socket), machine.';
+COMMENT ON COLUMN @extschema@.numa_handoffs.handoffs IS
+'Completed waits. Exact.';
+COMMENT ON COLUMN @extschema@.numa_handoffs.queue_time IS
+'Their time from the sleep to the wake-up call, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.numa_handoffs.wakeup_time IS
+'Their time from the wake-up call to running, in ms: the scheduler and the way there. Exact.';
+COMMENT ON COLUMN @extschema@.numa_handoffs.mean_queue_time IS
+'queue_time of one hand-off, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.numa_handoffs.mean_wakeup_time IS
+'wakeup_time of one hand-off, in ms: what this distance costs. Exact.';
 
 CREATE FUNCTION @extschema@.reset()
 RETURNS void

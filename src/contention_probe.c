@@ -28,6 +28,7 @@
 #include "utils/guc.h"
 
 #include "compat.h"
+#include "machine/topology.h"
 #include "probe/libc_hooks.h"
 #include "probe/query.h"
 #include "probe/region.h"
@@ -36,6 +37,7 @@
 #include "probe/stacks.h"
 #include "probe/stats_flush.h"
 #include "probe/stuck.h"
+#include "probe/usage.h"
 #include "probe/wait.h"
 #include "sampler/sampler.h"
 #include "sql/settings.h"
@@ -243,6 +245,8 @@ _PG_init(void)
 
 	cprobe_define_startup_settings();
 	cprobe_define_running_settings();
+	cprobe_cpu_places_init();
+	cprobe_usage_install();
 
 	prev_shmem_request_hook = shmem_request_hook;
 	shmem_request_hook = cprobe_shmem_request;

@@ -13,6 +13,7 @@
 #include "utils/wait_event.h"
 
 #include "machine/clock.h"
+#include "machine/topology.h"
 #include "probe/lock_account.h"
 #include "probe/query.h"
 #include "probe/shmem_areas.h"
@@ -144,6 +145,7 @@ cprobe_handoff_stamp(int number)
 	slot->post_pid = MyProcPid;
 	slot->post_type = cprobe_slot_my_type();
 	slot->post_number = (uint32) CPROBE_MY_PROC_NUMBER();
+	slot->post_cpu = cprobe_cpu_now();
 	slot->post_query_id = cprobe_query_current();
 	slot->post_ns = cprobe_clock_now_ns();
 	pg_write_barrier();
@@ -160,9 +162,11 @@ cprobe_handoff_forget(CprobeSharedSlot *slot)
 typedef struct CprobeStamp
 {
 	int			pid;
+	int			cpu;			/* -1 = not known */
 	uint32		type;
 	uint64		query_id;
 	uint64		ns;
+	CprobeWithin within;		/* how close; CPROBE_WITHIN_COUNT = unknown */
 } CprobeStamp;
 
 /* Take the stamp that belongs to the wait that ends; false if there is none. */
@@ -179,6 +183,7 @@ cprobe_handoff_take(CprobeSharedSlot *slot, CprobeStamp *stamp)
 			continue;
 		pg_read_barrier();
 		stamp->pid = slot->post_pid;
+		stamp->cpu = slot->post_cpu;
 		stamp->type = slot->post_type;
 		stamp->query_id = slot->post_query_id;
 		stamp->ns = slot->post_ns;
@@ -211,6 +216,48 @@ cprobe_lock_raise_max(pg_atomic_uint64 *maximum, uint64 value)
 		if (pg_atomic_compare_exchange_u64(maximum, &old, value))
 			break;
 	}
+}
+
+/*
+ * Where the lock went: from the waker's CPU to that on which the waiter runs.
+ * Returns how close they are; CPROBE_WITHIN_COUNT if that is not known.
+ */
+static CprobeWithin
+cprobe_lock_account_distance(CprobeSharedSlot *slot,
+							 const CprobeLockWaitEnd *end,
+							 const CprobeStamp *stamp, uint64 queue_ns)
+{
+	int			cpu = (int) pg_atomic_read_u32(&slot->cpu) - 1;
+	CprobeWithin within;
+	pg_atomic_uint64 *values;
+	uint64		key;
+
+	if (cpu < 0 || stamp->cpu < 0)
+		return CPROBE_WITHIN_COUNT;
+	within = cprobe_cpu_within(stamp->cpu, cpu);
+	key = CPROBE_DISTANCE_KEY(cprobe_cpu_node(stamp->cpu),
+							  cprobe_cpu_node(cpu), within);
+	values = cprobe_map_claim(cprobe_region_distances(), slot->epoch, &key);
+	if (values == NULL)
+	{
+		cprobe_map_drop(cprobe_region_distances());
+		return within;
+	}
+	pg_atomic_fetch_add_u64(&values[CPROBE_HANDOFF_COUNT], 1);
+	pg_atomic_fetch_add_u64(&values[CPROBE_HANDOFF_QUEUE_NS], queue_ns);
+	pg_atomic_fetch_add_u64(&values[CPROBE_HANDOFF_WAKEUP_NS],
+							end->end_ns - end->begin_ns - queue_ns);
+	return within;
+}
+
+/* Hand-offs of one lock that went far, or stayed in the core. */
+static void
+cprobe_lock_account_within(pg_atomic_uint64 *values, CprobeWithin within)
+{
+	if (within == CPROBE_WITHIN_CORE)
+		pg_atomic_fetch_add_u64(&values[CPROBE_LOCK_SMT], 1);
+	else if (within == CPROBE_WITHIN_SOCKET || within == CPROBE_WITHIN_MACHINE)
+		pg_atomic_fetch_add_u64(&values[CPROBE_LOCK_REMOTE], 1);
 }
 
 static void
@@ -246,6 +293,7 @@ cprobe_lock_account_lock(uint32 epoch, const CprobeLockWaitEnd *end,
 		pg_atomic_fetch_add_u64(&values[CPROBE_LOCK_STAMPED], 1);
 		pg_atomic_write_u64(&values[CPROBE_LOCK_LAST_WAKER],
 							(uint64) stamp->pid);
+		cprobe_lock_account_within(values, stamp->within);
 	}
 	cprobe_lock_raise_max(&values[CPROBE_LOCK_MAX_NS], duration_ns);
 	pg_atomic_fetch_add_u64(&values[CPROBE_LOCK_HISTOGRAM +
@@ -312,6 +360,9 @@ cprobe_lock_account(CprobeSharedSlot *slot, uint32 epoch,
 	 */
 	if (stamped && stamp.ns > end->begin_ns)
 		queue_ns = Min(stamp.ns, end->end_ns) - end->begin_ns;
+	if (stamped)
+		stamp.within = cprobe_lock_account_distance(slot, end, &stamp,
+													queue_ns);
 	cprobe_lock_account_lock(epoch, end, stamped ? &stamp : NULL, queue_ns);
 	cprobe_lock_account_handoff(epoch, end, stamped ? &stamp : NULL, queue_ns);
 	if (end->wait->has_page)

@@ -40,6 +40,8 @@ typedef enum CprobeLockValue
 	CPROBE_LOCK_STAMPED,		/* waits whose waker is known */
 	CPROBE_LOCK_MAX_NS,
 	CPROBE_LOCK_LAST_WAKER,		/* pid */
+	CPROBE_LOCK_REMOTE,			/* waker was on another node */
+	CPROBE_LOCK_SMT,			/* waker was on a sibling of the same core */
 
 	/* The sampler's. */
 	CPROBE_LOCK_SAMPLES,		/* looks at this lock */
@@ -75,6 +77,18 @@ typedef enum CprobeHandoffValue
 	CPROBE_HANDOFF_WAKEUP_NS,
 	CPROBE_HANDOFF_VALUE_WORDS
 } CprobeHandoffValue;
+
+/*
+ * Hand-offs by distance.  Key: CPROBE_DISTANCE_KEY of the waker's CPU when it
+ * posted and the waiter's when it ran again.  Values: CprobeHandoffValue.
+ */
+#define CPROBE_DISTANCE_KEY_WORDS 1
+#define CPROBE_DISTANCE_KEY(from_node, to_node, within) \
+	((uint64) (uint16) (from_node) << 32 | \
+	 (uint64) (uint16) (to_node) << 16 | (uint64) (within))
+#define CPROBE_DISTANCE_FROM(key) ((int16) (uint16) ((key) >> 32))
+#define CPROBE_DISTANCE_TO(key) ((int16) (uint16) ((key) >> 16))
+#define CPROBE_DISTANCE_WITHIN(key) ((CprobeWithin) (uint16) (key))
 
 /* What is known of the lock of the current wait. */
 typedef struct CprobeLockWait

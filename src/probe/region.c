@@ -14,6 +14,7 @@
 #include "utils/timestamp.h"
 
 #include "machine/clock.h"
+#include "machine/topology.h"
 #include "probe/event_names.h"
 #include "probe/lock_account.h"
 #include "probe/region.h"
@@ -36,9 +37,6 @@
 #define CPROBE_PROFILE_KEY_WORDS 2
 #define CPROBE_PROFILE_VALUE_WORDS 1
 
-/* Departed sums and histograms exist for even and odd epochs. */
-#define CPROBE_PARITIES 2
-
 CprobeSharedRegion *cprobe_region = NULL;
 
 typedef struct CprobeTypeName
@@ -57,6 +55,18 @@ cprobe_region_profile_limit(const CprobeRegionLimits *limits)
 {
 	return (uint32) limits->max_queries * CPROBE_PROFILE_PER_QUERY +
 		CPROBE_PROFILE_BASE;
+}
+
+/*
+ * Every pair of nodes, within one socket or not, and the closer ones of each;
+ * twice that, for hot-plugged CPUs, whose node is not known.
+ */
+static uint32
+cprobe_region_distance_limit(void)
+{
+	uint32		nodes = (uint32) cprobe_node_count + 1;
+
+	return 2 * (nodes * nodes * 2 + nodes * CPROBE_WITHIN_COUNT);
 }
 
 /* Reserve a part: its offset, aligned to a cache line. */
@@ -128,6 +138,10 @@ cprobe_region_lay_out(CprobeSharedRegion *region,
 	region->flushes_offset = cprobe_region_place(&total,
 												 CPROBE_PARITIES * CPROBE_FLUSH_SHARDS *
 												 CPROBE_STATS_KINDS * sizeof(CprobeSharedFlush));
+	region->distances_offset = cprobe_region_place(&total,
+												   cprobe_map_size(cprobe_region_distance_limit(),
+																   CPROBE_DISTANCE_KEY_WORDS,
+																   CPROBE_HANDOFF_VALUE_WORDS));
 	region->total_bytes = total;
 }
 
@@ -176,6 +190,8 @@ cprobe_region_init(const CprobeRegionLimits *limits)
 					cprobe_region_profile_limit(limits),
 					CPROBE_PROFILE_KEY_WORDS, CPROBE_PROFILE_VALUE_WORDS);
 	cprobe_ring_init(cprobe_region_history(), (uint32) limits->history_rows);
+	cprobe_map_init(cprobe_region_distances(), cprobe_region_distance_limit(),
+					CPROBE_DISTANCE_KEY_WORDS, CPROBE_HANDOFF_VALUE_WORDS);
 }
 
 void
@@ -272,6 +288,12 @@ CprobeSharedMap *
 cprobe_region_profile(void)
 {
 	return cprobe_region_at(cprobe_region->profile_offset);
+}
+
+CprobeSharedMap *
+cprobe_region_distances(void)
+{
+	return cprobe_region_at(cprobe_region->distances_offset);
 }
 
 CprobeSharedRing *

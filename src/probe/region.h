@@ -11,7 +11,8 @@
  *
  *	   header | slots | departed | departed hits | histograms | queries |
  *	   query events | locks | pages | hand-offs | stacks | modules |
- *	   profile | history | backend type names | statistics flushes
+ *	   profile | history | backend type names | statistics flushes |
+ *	   distances
  *
  * Sizes follow from the server's own numbers at its start.  Memory is handed
  * out zeroed by the server and the slots are not touched at start: a slot's
@@ -59,12 +60,39 @@
 StaticAssertDecl(CPROBE_TYPES <= CPROBE_TYPE_FIRST_NAMED,
 				 "codes of named backend types start above the server's");
 
+/* What has many writers exists for even and odd epochs. */
+#define CPROBE_PARITIES 2
+
 /* Numbers of WAL insertion locks held at once that are told apart. */
 #define CPROBE_WAL_OCCUPANCY 129
 
 /* Counters of statistics flushes, in this many copies (stats_flush.h). */
 #define CPROBE_FLUSH_SHARDS 8
 typedef struct CprobeSharedFlush CprobeSharedFlush;
+
+/* Counters of a process that are not waits; in slots and of the departed. */
+typedef enum CprobeMachineCounter
+{
+	CPROBE_TRANSACTIONS,		/* ended, committed or not */
+	CPROBE_MIGRATIONS,			/* on another CPU than at the last hook */
+	CPROBE_NODE_CHANGES,		/* on another node than at the last hook */
+	CPROBE_MACHINE_COUNTERS
+} CprobeMachineCounter;
+
+/* What the kernel counts of a process; times in ns. */
+typedef enum CprobeProcessCounter
+{
+	CPROBE_PROCESS_USER_NS,
+	CPROBE_PROCESS_SYSTEM_NS,
+	CPROBE_PROCESS_CPU_NS,		/* by the scheduler: more exact, 0 without */
+	CPROBE_PROCESS_DELAY_NS,	/* ready to run, but waiting for a CPU */
+	CPROBE_PROCESS_TIMESLICES,
+	CPROBE_PROCESS_VOLUNTARY,	/* switches: it went to sleep */
+	CPROBE_PROCESS_INVOLUNTARY, /* switches: another took its place */
+	CPROBE_PROCESS_MINOR_FAULTS,
+	CPROBE_PROCESS_MAJOR_FAULTS,
+	CPROBE_PROCESS_COUNTERS
+} CprobeProcessCounter;
 
 /* Completed waits of one event; in slots and in the departed sums. */
 typedef struct CprobeSharedWaits
@@ -106,6 +134,7 @@ typedef struct CprobeSharedRegion
 	Size		history_offset;
 	Size		type_names_offset;
 	Size		flushes_offset;
+	Size		distances_offset;
 	CprobeSharedEventIndex events;
 
 	/*
@@ -128,6 +157,17 @@ typedef struct CprobeSharedRegion
 	 * once; the last element takes larger numbers.  The sampler's.
 	 */
 	pg_atomic_uint64 wal_locks_held[CPROBE_WAL_OCCUPANCY];
+
+	/* Sums of former owners of slots, by epoch parity as other such sums. */
+	pg_atomic_uint64 departed_machine[CPROBE_PARITIES][CPROBE_MACHINE_COUNTERS];
+
+	/*
+	 * What processes had used when they left, since the server's start; added
+	 * to by each as it leaves.  And what all had used, living ones included,
+	 * at the last reset; stored by who resets.  Read word by word.
+	 */
+	pg_atomic_uint64 departed_usage[CPROBE_PROCESS_COUNTERS];
+	pg_atomic_uint64 reset_usage[CPROBE_PROCESS_COUNTERS];
 } CprobeSharedRegion;
 
 /* The region, or NULL when the library was not preloaded. */
@@ -171,6 +211,7 @@ extern CprobeSharedMap *cprobe_region_stacks(void);
 extern CprobeSharedModules *cprobe_region_modules(void);
 extern CprobeSharedMap *cprobe_region_profile(void);
 extern CprobeSharedRing *cprobe_region_history(void);
+extern CprobeSharedMap *cprobe_region_distances(void);
 
 /* Name of a backend type code, for display. */
 extern const char *cprobe_region_type_name(uint32 type);

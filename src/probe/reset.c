@@ -16,6 +16,7 @@
 #include "probe/region.h"
 #include "probe/reset.h"
 #include "probe/stats_flush.h"
+#include "probe/usage.h"
 
 #define CPROBE_RESET_MAX_WAIT_MS 1000
 
@@ -58,6 +59,9 @@ cprobe_reset_prepare(uint32 epoch)
 	for (int i = 0; i < CPROBE_TALLIES; i++)
 		pg_atomic_write_u64(&hits[i], 0);
 	cprobe_stats_flush_clear(epoch);
+	for (int i = 0; i < CPROBE_MACHINE_COUNTERS; i++)
+		pg_atomic_write_u64(&cprobe_region->departed_machine[epoch % CPROBE_PARITIES][i],
+							0);
 	for (uint32 shard = 0; shard < CPROBE_HISTOGRAM_SHARDS; shard++)
 	{
 		for (uint32 event = 0; event < events; event++)
@@ -75,6 +79,7 @@ cprobe_reset_drops(void)
 	pg_atomic_write_u64(&cprobe_region_handoffs()->dropped, 0);
 	pg_atomic_write_u64(&cprobe_region_stacks()->dropped, 0);
 	pg_atomic_write_u64(&cprobe_region_profile()->dropped, 0);
+	pg_atomic_write_u64(&cprobe_region_distances()->dropped, 0);
 }
 
 void
@@ -88,6 +93,7 @@ cprobe_reset_all(void)
 	pg_atomic_write_u64(&cprobe_region->reset_at_ns, cprobe_clock_now_ns());
 	pg_atomic_write_u64(&cprobe_region->stats_since,
 						(uint64) GetCurrentTimestamp());
+	cprobe_usage_mark_reset();
 	pg_memory_barrier();
 	pg_atomic_write_u32(&cprobe_region->epoch, epoch);
 	cprobe_reset_drops();

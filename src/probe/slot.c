@@ -52,12 +52,16 @@ cprobe_slot_fold(CprobeSharedSlot *slot)
 		if (count != 0)
 			pg_atomic_fetch_add_u64(&hits[i], count);
 	}
+	for (int i = 0; i < CPROBE_MACHINE_COUNTERS; i++)
+		pg_atomic_fetch_add_u64(&cprobe_region->departed_machine[slot->epoch % CPROBE_PARITIES][i],
+								pg_atomic_read_u64(&slot->machine[i]));
 }
 
 static void
 cprobe_slot_clear(CprobeSharedSlot *slot)
 {
 	memset(slot->hits, 0, sizeof(slot->hits));
+	memset(slot->machine, 0, sizeof(slot->machine));
 	memset(slot->waits, 0,
 		   cprobe_region->events.event_count * sizeof(CprobeSharedWaits));
 }
@@ -96,6 +100,7 @@ cprobe_slot_take(CprobeSharedSlot *slot)
 	cprobe_slot_clear(slot);
 	slot->epoch = epoch;
 	slot->pid = MyProcPid;
+	pg_atomic_write_u32(&slot->cpu, 0);
 	cprobe_slot_write_identity(slot);
 	slot->worker_type[0] = '\0';
 	if (MyBgworkerEntry != NULL)

@@ -56,6 +56,13 @@ typedef struct CprobeSharedSlot
 	uint8		wait_mode;		/* CprobeLockMode, if it is for a lock */
 	uint8		wait_proof;		/* CprobeProof, likewise */
 	bool		wait_has_page;	/* it is for a page's content lock */
+
+	/*
+	 * CPU + 1 on which the process was at its last hook, 0 = not known.  A
+	 * word of its own, the owner's; not part of the wait.
+	 */
+	pg_atomic_uint32 cpu;
+
 	uint64		wait_lock;		/* CprobeLockKey; 0 = no lock */
 	CprobePage	wait_page;
 	uint32		wait_stack;		/* see cprobe_stack_position; 0 = none */
@@ -70,6 +77,7 @@ typedef struct CprobeSharedSlot
 	int32		post_pid;
 	uint32		post_type;		/* backend type code */
 	uint32		post_number;	/* process number */
+	int32		post_cpu;		/* on which it was, -1 = not known */
 	uint64		post_ns;		/* clock.h */
 	uint64		post_query_id;	/* its innermost statement, 0 = none known */
 
@@ -87,6 +95,9 @@ typedef struct CprobeSharedSlot
 	Oid			role_id;		/* the session's user */
 	TimestampTz start_time;
 	char		worker_type[CPROBE_TYPE_NAME_BYTES];	/* background workers */
+
+	/* what it does to the machine, by CprobeMachineCounter; the owner's */
+	pg_atomic_uint64 machine[CPROBE_MACHINE_COUNTERS];
 
 	/* timed calls by hook, then what they cost; the owner's */
 	pg_atomic_uint64 hits[CPROBE_TALLIES];

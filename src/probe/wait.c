@@ -21,6 +21,7 @@
 #include "probe/query.h"
 #include "probe/slot.h"
 #include "probe/stacks.h"
+#include "probe/usage.h"
 #include "probe/wait.h"
 
 bool		cprobe_enabled = true;
@@ -409,6 +410,7 @@ cprobe_wait_start(CprobeHookId hook, uint32 info, void *frame)
 	cprobe_cost_begin();
 	if (unlikely(cprobe_wait_is_open))
 		cprobe_wait_leave(slot, info, frame);
+	cprobe_machine_see_cpu(slot);
 	if (!cprobe_wait_is_open)
 		cprobe_wait_open(slot, info, frame);
 	cprobe_counter_add(&slot->hits[hook], 1);
@@ -433,6 +435,7 @@ cprobe_wait_end(bool unfinished)
 	if (slot != NULL)
 	{
 		cprobe_cost_mark_ns = cprobe_wait.returned_ns;
+		cprobe_machine_see_cpu(slot);
 		cprobe_wait_frame_is_live = true;
 		if (!unfinished)
 			cprobe_wait_close(slot);
@@ -448,9 +451,11 @@ cprobe_wait_rehearse(CprobeSharedSlot *slot, CprobeSharedHistogram *histogram)
 {
 	int			saved_errno = errno;
 
+	cprobe_machine_see_cpu(slot);
 	cprobe_wait_open(slot, PG_WAIT_EXTENSION, __builtin_frame_address(0));
 	cprobe_counter_add(&slot->hits[CPROBE_HOOK_SEM_WAIT], 1);
 	cprobe_wait_is_open = false;
+	cprobe_machine_see_cpu(slot);
 	cprobe_wait_account(slot, histogram, cprobe_clock_now_ns());
 	errno = saved_errno;
 }

@@ -10,9 +10,11 @@
 #include "postgres.h"
 
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
@@ -142,6 +144,38 @@ cprobe_rows_put_event(CprobeRows *rows, uint32 info)
 	}
 	cprobe_rows_put_text(rows, cprobe_event_names_info_type(info));
 	cprobe_rows_put_text(rows, cprobe_event_names_info_event(info));
+}
+
+void
+cprobe_rows_put_int4_array(CprobeRows *rows, const int *values, int count)
+{
+	Datum	   *elements = palloc(Max(count, 1) * sizeof(Datum));
+
+	for (int i = 0; i < count; i++)
+		elements[i] = Int32GetDatum(values[i]);
+	cprobe_rows_put(rows,
+					PointerGetDatum(construct_array(elements, count, INT4OID,
+													sizeof(int32), true,
+													TYPALIGN_INT)),
+					false);
+	pfree(elements);
+}
+
+void
+cprobe_rows_put_float8_array(CprobeRows *rows, const double *values,
+							 int count)
+{
+	Datum	   *elements = palloc(Max(count, 1) * sizeof(Datum));
+
+	for (int i = 0; i < count; i++)
+		elements[i] = Float8GetDatum(values[i]);
+	cprobe_rows_put(rows,
+					PointerGetDatum(construct_array(elements, count,
+													FLOAT8OID, sizeof(float8),
+													FLOAT8PASSBYVAL,
+													TYPALIGN_DOUBLE)),
+					false);
+	pfree(elements);
 }
 
 void

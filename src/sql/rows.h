@@ -59,6 +59,12 @@ extern void cprobe_rows_put_pid(CprobeRows *rows, int pid);
 /* Type and name of a wait event; 0 is a process on CPU, or unknown. */
 extern void cprobe_rows_put_event(CprobeRows *rows, uint32 info);
 
+/* Arrays of that many elements; they are copied. */
+extern void cprobe_rows_put_int4_array(CprobeRows *rows, const int *values,
+									   int count);
+extern void cprobe_rows_put_float8_array(CprobeRows *rows,
+										 const double *values, int count);
+
 /* A value of the column's type that has no function of its own here. */
 extern void cprobe_rows_put_datum(CprobeRows *rows, Datum value);
 
