@@ -197,6 +197,7 @@ sub run_pgbench
 {
 	my ($node, @arguments) = @_;
 	my ($out, $err) = ('', '');
+	local $ENV{PGAPPNAME} = 'pgbench';
 	my $ok = IPC::Run::run([ pgbench_command($node, @arguments) ],
 		'<', \undef, '>', \$out, '2>', \$err);
 
@@ -210,6 +211,7 @@ sub start_pgbench
 	my ($node, @arguments) = @_;
 	my $output = '';
 
+	local $ENV{PGAPPNAME} = 'pgbench';
 	return IPC::Run::start([ pgbench_command($node, @arguments) ],
 		'<', \undef, '>', \$output, '2>', \$output);
 }
