@@ -36,20 +36,40 @@ static uintptr_t cprobe_own_code;
 static uintptr_t cprobe_libc_code;
 
 /*
- * Sorted by address.  A signal handler that finds the table in the middle of
- * a change goes without it.
+ * Segments in the order in which they were found, the main program's first.
+ * They do not move, and are followed by pointer.
  */
 static CprobeText cprobe_texts[CPROBE_TEXT_MAX];
 static int	cprobe_text_count = 0;
-static volatile bool cprobe_texts_changing = false;
 
-/* The main program's code, which most addresses lie in. */
-static CprobeText cprobe_program_text;
+/*
+ * Their numbers by address.  A signal handler that finds these in the middle
+ * of a change goes without them.
+ */
+static uint8 cprobe_text_order[CPROBE_TEXT_MAX];
+static volatile bool cprobe_text_order_changing = false;
+
+StaticAssertDecl(CPROBE_TEXT_MAX <= PG_UINT8_MAX + 1,
+				 "a byte holds the number of a segment");
+
+/*
+ * Where addresses outside of the program mostly lie: in the module that looks,
+ * whose hooks are called in between, and in the library that was looked up
+ * last.
+ */
+static const CprobeText *cprobe_own_text = &cprobe_texts[0];
+static const CprobeText *cprobe_last_text = &cprobe_texts[0];
 
 /* An unknown address was met, and the linker could not be asked. */
 static bool cprobe_texts_stale = false;
 
-/* Number of the first segment behind the address. */
+static inline bool
+cprobe_text_holds(const CprobeText *code, uintptr_t address)
+{
+	return address - code->start < code->end - code->start;
+}
+
+/* Place in the order of the first segment behind the address. */
 static inline int
 cprobe_text_map_above(uintptr_t address)
 {
@@ -60,7 +80,7 @@ cprobe_text_map_above(uintptr_t address)
 	{
 		int			middle = (low + high) / 2;
 
-		if (cprobe_texts[middle].start <= address)
+		if (cprobe_texts[cprobe_text_order[middle]].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -72,23 +92,29 @@ static inline const CprobeText *
 cprobe_text_map_search(uintptr_t address)
 {
 	int			above = cprobe_text_map_above(address);
+	const CprobeText *code;
 
-	if (above > 0 && address < cprobe_texts[above - 1].end)
-		return &cprobe_texts[above - 1];
-	return NULL;
+	if (above == 0)
+		return NULL;
+	code = &cprobe_texts[cprobe_text_order[above - 1]];
+	return cprobe_text_holds(code, address) ? code : NULL;
 }
 
 static void
 cprobe_text_map_insert(const CprobeText *code)
 {
-	int			position = cprobe_text_map_above(code->start);
+	int			place = cprobe_text_map_above(code->start);
+	int			number = cprobe_text_count;
 
-	if (cprobe_text_count == CPROBE_TEXT_MAX)
+	if (number == CPROBE_TEXT_MAX)
 		return;
-	memmove(&cprobe_texts[position + 1], &cprobe_texts[position],
-			(size_t) (cprobe_text_count - position) * sizeof(CprobeText));
-	cprobe_texts[position] = *code;
+	cprobe_texts[number] = *code;
+	memmove(&cprobe_text_order[place + 1], &cprobe_text_order[place],
+			(size_t) (number - place));
+	cprobe_text_order[place] = (uint8) number;
 	cprobe_text_count++;
+	if (code->kind == CPROBE_TEXT_OWN)
+		cprobe_own_text = &cprobe_texts[number];
 }
 
 /* Does a readable segment hold all of that? */
@@ -204,18 +230,15 @@ cprobe_text_map_visit(struct dl_phdr_info *info, size_t size, void *data)
 	(void) size;
 	(void) data;
 	cprobe_text_map_add(&module);
-	/* The first one is the main program. */
-	if (cprobe_program_text.end == 0 && cprobe_text_count > 0)
-		cprobe_program_text = cprobe_texts[0];
 	return 0;
 }
 
 static void
 cprobe_text_map_scan(void)
 {
-	cprobe_texts_changing = true;
+	cprobe_text_order_changing = true;
 	dl_iterate_phdr(cprobe_text_map_visit, NULL);
-	cprobe_texts_changing = false;
+	cprobe_text_order_changing = false;
 }
 
 void
@@ -227,7 +250,8 @@ cprobe_text_map_init(CprobeModuleIntern intern, const char *program_path,
 	cprobe_own_code = (uintptr_t) own_code;
 	cprobe_libc_code = (uintptr_t) dlsym(RTLD_DEFAULT, "__libc_start_main");
 	cprobe_text_count = 0;
-	cprobe_program_text.end = 0;
+	cprobe_own_text = &cprobe_texts[0];
+	cprobe_last_text = &cprobe_texts[0];
 	cprobe_text_map_scan();
 }
 
@@ -259,9 +283,9 @@ cprobe_text_map_learn(uintptr_t address)
 	module.segments = (const Elf64_Phdr *) ((const char *) header +
 											header->e_phoff);
 	module.segment_count = header->e_phnum;
-	cprobe_texts_changing = true;
+	cprobe_text_order_changing = true;
 	cprobe_text_map_add(&module);
-	cprobe_texts_changing = false;
+	cprobe_text_order_changing = false;
 #else
 	(void) address;
 	cprobe_texts_stale = true;
@@ -273,16 +297,23 @@ cprobe_text_map_find(uintptr_t address)
 {
 	const CprobeText *code;
 
-	if (likely(address - cprobe_program_text.start <
-			   cprobe_program_text.end - cprobe_program_text.start))
-		return &cprobe_program_text;
-	if (unlikely(cprobe_texts_changing))
+	if (likely(cprobe_text_holds(&cprobe_texts[0], address)))
+		return &cprobe_texts[0];
+	if (cprobe_text_holds(cprobe_own_text, address))
+		return cprobe_own_text;
+	if (cprobe_text_holds(cprobe_last_text, address))
+		return cprobe_last_text;
+	if (unlikely(cprobe_text_order_changing))
 		return NULL;
 	code = cprobe_text_map_search(address);
-	if (likely(code != NULL))
-		return code;
-	cprobe_text_map_learn(address);
-	return cprobe_text_map_search(address);
+	if (unlikely(code == NULL))
+	{
+		cprobe_text_map_learn(address);
+		code = cprobe_text_map_search(address);
+	}
+	if (code != NULL)
+		cprobe_last_text = code;
+	return code;
 }
 
 void

@@ -15,6 +15,23 @@
 
 int			cprobe_stack_depth = CPROBE_STACK_DEPTH_DEFAULT;
 
+/*
+ * Where the counters of a path of this process are.  64 bits of hash are taken
+ * for the path: that two of a thousand have the same is less likely than one
+ * in 10^13, and would cost the second one its name.
+ */
+typedef struct CprobeStackMemo
+{
+	uint64		hash;
+	uint32		epoch;			/* 0 = nothing */
+	uint32		position;
+	pg_atomic_uint64 *values;
+} CprobeStackMemo;
+
+#define CPROBE_STACK_MEMOS 16
+
+static CprobeStackMemo cprobe_stack_memos[CPROBE_STACK_MEMOS];
+
 static uint32
 cprobe_stacks_intern(const CprobeModuleIdentity *identity)
 {
@@ -30,13 +47,34 @@ cprobe_stacks_init(void)
 					   (const void *) cprobe_stacks_intern);
 }
 
-/* The counters of the path, in that epoch. */
+/*
+ * The counters of the path, in that epoch.  Most waits come from a few places:
+ * a look at the memo saves one at four cache lines of the map.
+ */
 static void
 cprobe_stack_find(CprobeStack *stack, uint32 epoch)
 {
+	uint64		hash = cprobe_map_hash(stack->key, stack->words);
+	CprobeStackMemo *memo = &cprobe_stack_memos[hash % CPROBE_STACK_MEMOS];
+
 	stack->epoch = epoch;
+	if (likely(memo->hash == hash && memo->epoch == epoch))
+	{
+		stack->values = memo->values;
+		stack->position = memo->position;
+		return;
+	}
+	stack->position = 0;
 	stack->values = cprobe_map_claim_short(cprobe_region_stacks(), epoch,
 										   stack->key, stack->words);
+	if (stack->values == NULL)
+		return;
+	stack->position = 1 + cprobe_map_position(cprobe_region_stacks(),
+											  stack->values);
+	memo->hash = hash;
+	memo->epoch = epoch;
+	memo->values = stack->values;
+	memo->position = stack->position;
 }
 
 void
@@ -79,14 +117,6 @@ cprobe_stack_close(CprobeStack *stack, uint32 epoch, uint64 duration_ns)
 	pg_atomic_fetch_add_u64(&stack->values[CPROBE_STACK_WAITS], 1);
 	pg_atomic_fetch_add_u64(&stack->values[CPROBE_STACK_TIME_NS],
 							duration_ns);
-}
-
-uint32
-cprobe_stack_position(const CprobeStack *stack)
-{
-	if (stack->words == 0 || stack->values == NULL)
-		return 0;
-	return 1 + cprobe_map_position(cprobe_region_stacks(), stack->values);
 }
 
 static void

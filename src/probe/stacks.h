@@ -42,6 +42,7 @@ typedef struct CprobeStack
 {
 	uint32		words;			/* of key; 0 = no path was taken */
 	uint32		epoch;			/* in which values was found */
+	uint32		position;		/* of the map's entry + 1, 0 = none */
 	pg_atomic_uint64 *values;	/* NULL = no place in the map */
 	uint64		key[CPROBE_STACK_KEY_WORDS];
 } CprobeStack;
@@ -70,7 +71,11 @@ extern void cprobe_stack_close(CprobeStack *stack, uint32 epoch,
  * A number by which others can read the path of an open wait, as long as the
  * epoch lasts; 0 = none.
  */
-extern uint32 cprobe_stack_position(const CprobeStack *stack);
+static inline uint32
+cprobe_stack_position(const CprobeStack *stack)
+{
+	return stack->words != 0 ? stack->position : 0;
+}
 
 /* A path as a reader sees it. */
 typedef struct CprobeStackRow

@@ -85,30 +85,6 @@ cprobe_map_init(CprobeSharedMap *map, uint32 limit, uint32 key_words,
 	pg_atomic_init_u64(&map->dropped, 0);
 }
 
-/*
- * A round like those of xxHash64 for each word, whose key half does not wait
- * for the word before, then the finalizer of MurmurHash3.  5 ns, and 1.4 ns a
- * word.
- */
-static inline uint64
-cprobe_map_hash(const uint64 *key, uint32 words)
-{
-	uint64		hash = UINT64CONST(0x9E3779B97F4A7C15) + words;
-
-	for (uint32 i = 0; i < words; i++)
-	{
-		hash ^= key[i] * UINT64CONST(0xC2B2AE3D27D4EB4F);
-		hash = (hash << 31) | (hash >> 33);
-		hash *= UINT64CONST(0x9E3779B185EBCA87);
-	}
-	hash ^= hash >> 33;
-	hash *= UINT64CONST(0xFF51AFD7ED558CCD);
-	hash ^= hash >> 33;
-	hash *= UINT64CONST(0xC4CEB9FE1A85EC53);
-	hash ^= hash >> 33;
-	return hash;
-}
-
 static inline uint64
 cprobe_map_state(uint32 epoch, uint64 hash, uint64 phase)
 {
