@@ -253,6 +253,8 @@ _PG_init(void)
 	prev_shmem_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = cprobe_shmem_startup;
 
+	/* The samples without any hook have statements as well. */
+	EnableQueryId();
 	if (cprobe_instrument != CPROBE_INSTRUMENT_NONE)
 	{
 		cprobe_query_install_hooks();

@@ -199,8 +199,6 @@ cprobe_query_planner(CPROBE_PLANNER_ARGS)
 void
 cprobe_query_install_hooks(void)
 {
-	EnableQueryId();
-
 	prev_ExecutorRun = ExecutorRun_hook;
 	ExecutorRun_hook = cprobe_query_ExecutorRun;
 	prev_ExecutorFinish = ExecutorFinish_hook;
