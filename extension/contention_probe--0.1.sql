@@ -37,7 +37,8 @@ CREATE FUNCTION @extschema@.status(
     OUT dropped_handoffs bigint,
     OUT locks_proven bigint,
     OUT locks_inferred bigint,
-    OUT locks_unknown bigint)
+    OUT locks_unknown bigint,
+    OUT dropped_stacks bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_status'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
@@ -108,6 +109,8 @@ COMMENT ON COLUMN @extschema@.status.locks_inferred IS
 'Waits whose lock is inferred: the only one of its tranche that the process referred to. Exact.';
 COMMENT ON COLUMN @extschema@.status.locks_unknown IS
 'Waits of which only the tranche is known. Exact.';
+COMMENT ON COLUMN @extschema@.status.dropped_stacks IS
+'Waits that found no place in wait_stacks because contention_probe.max_stacks was reached. Exact.';
 
 CREATE FUNCTION @extschema@.hooks(
     OUT hook text,

@@ -26,7 +26,7 @@ PG_FUNCTION_INFO_V1(cprobe_status);
 PG_FUNCTION_INFO_V1(cprobe_hooks);
 PG_FUNCTION_INFO_V1(cprobe_reset);
 
-#define CPROBE_STATUS_COLUMNS 27
+#define CPROBE_STATUS_COLUMNS 28
 #define CPROBE_HOOKS_COLUMNS 6
 
 #define CPROBE_PS_PER_NS 1000.0
@@ -186,6 +186,7 @@ cprobe_status(PG_FUNCTION_ARGS)
 	cprobe_status_put_hooks(&rows, snapshot);
 	cprobe_status_put_drops(&rows);
 	cprobe_status_put_identity(&rows);
+	cprobe_rows_put_int8(&rows, pg_atomic_read_u64(&cprobe_region_stacks()->dropped));
 	cprobe_rows_end_row(&rows);
 	return (Datum) 0;
 }
