@@ -491,7 +491,10 @@ CREATE FUNCTION @extschema@.lwlocks(
     OUT exclusive_util double precision,
     OUT shared_util double precision,
     OUT queue_length double precision,
-    OUT until_free_waits bigint)
+    OUT until_free_waits bigint,
+    OUT home_node integer,
+    OUT remote_handoffs bigint,
+    OUT smt_handoffs bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_lwlocks'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 100;
@@ -542,6 +545,12 @@ COMMENT ON COLUMN @extschema@.lwlocks.queue_length IS
 'Mean number of processes that waited for it. Sampled; NULL if it was not looked at.';
 COMMENT ON COLUMN @extschema@.lwlocks.until_free_waits IS
 'Waits for the release without acquiring it. Exact.';
+COMMENT ON COLUMN @extschema@.lwlocks.home_node IS
+'NUMA node on which the lock lies, at the moment of the query. Exact; NULL if not known (numa_memory tells why).';
+COMMENT ON COLUMN @extschema@.lwlocks.remote_handoffs IS
+'Times that it was handed over to a process on another node. Exact, of the waits whose waker is known.';
+COMMENT ON COLUMN @extschema@.lwlocks.smt_handoffs IS
+'Times that it was handed over to a process on a sibling of the same core. Exact, of the waits whose waker is known.';
 
 CREATE FUNCTION @extschema@.lwlock_tranches(
     OUT tranche text,
@@ -884,6 +893,17 @@ COMMENT ON COLUMN @extschema@.pgstat_flushes.flush_time IS
 'Their total duration, waits for locks included, in ms. Exact.';
 COMMENT ON COLUMN @extschema@.pgstat_flushes.max_time IS
 'The longest one, in ms. Exact.';
+CREATE FUNCTION @extschema@.numa_refresh()
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'cprobe_numa_refresh'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+REVOKE ALL ON FUNCTION @extschema@.numa_refresh() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.numa_refresh() TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.numa_refresh() IS
+'Look now at the placement of shared memory, for the view numa_memory, instead of waiting for contention_probe.numa_interval. Returns how long that took, in ms.';
+
 CREATE FUNCTION @extschema@.cpu_topology(
     OUT cpu integer,
     OUT core integer,
@@ -1019,6 +1039,7 @@ CREATE FUNCTION @extschema@.machine_summary(
     OUT value double precision,
     OUT per_second double precision,
     OUT per_transaction double precision,
+    OUT detail text,
     OUT reason text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_machine_summary'
@@ -1037,15 +1058,17 @@ COMMENT ON FUNCTION @extschema@.machine_summary() IS
 COMMENT ON VIEW @extschema@.machine_summary IS
 'What the server used of the machine since status.stats_since, in total, per second and per transaction: one row for each metric. Exact, with the limits of run_queue; migrations and node_changes are lower bounds.';
 COMMENT ON COLUMN @extschema@.machine_summary.metric IS
-'transactions: ended, of all processes, committed or not; cpu_time to major_faults: as in run_queue, of all processes; migrations, node_changes: times that a process was on another CPU or node than at its last wait; handoffs, remote_handoffs: locks that were handed over to a waiter, and those between nodes.';
+'transactions: ended, of all processes, committed or not; cpu_time to major_faults: as in run_queue, of all processes; migrations, node_changes: times that a process was on another CPU or node than at its last wait; handoffs, remote_handoffs: locks that were handed over to a waiter, and those between nodes; memory_placement: share of shared memory on the node that has most of it.';
 COMMENT ON COLUMN @extschema@.machine_summary.unit IS
-'ms or count.';
+'ms, count or share.';
 COMMENT ON COLUMN @extschema@.machine_summary.value IS
 'The total; NULL if not known.';
 COMMENT ON COLUMN @extschema@.machine_summary.per_second IS
 'The same for each second; NULL if not known.';
 COMMENT ON COLUMN @extschema@.machine_summary.per_transaction IS
 'The same for each transaction; NULL if there were none, or if not known.';
+COMMENT ON COLUMN @extschema@.machine_summary.detail IS
+'memory_placement in words: on which nodes shared memory lies, and the memory policy that the server was started with. Sampled.';
 COMMENT ON COLUMN @extschema@.machine_summary.reason IS
 'Why it is not known; NULL if it is.';
 
@@ -1093,6 +1116,60 @@ COMMENT ON COLUMN @extschema@.numa_handoffs.mean_queue_time IS
 'queue_time of one hand-off, in ms. Exact.';
 COMMENT ON COLUMN @extschema@.numa_handoffs.mean_wakeup_time IS
 'wakeup_time of one hand-off, in ms: what this distance costs. Exact.';
+
+CREATE FUNCTION @extschema@.numa_memory(
+    OUT area text,
+    OUT node integer,
+    OUT pages bigint,
+    OUT bytes bigint,
+    OUT page_size bigint,
+    OUT method text,
+    OUT reason text,
+    OUT share double precision,
+    OUT share_low double precision,
+    OUT share_high double precision,
+    OUT sampled_pages bigint,
+    OUT measured_at timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_numa_memory'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 200;
+
+CREATE VIEW @extschema@.numa_memory AS
+SELECT *
+  FROM @extschema@.numa_memory();
+
+REVOKE ALL ON FUNCTION @extschema@.numa_memory() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.numa_memory() TO pg_monitor;
+GRANT SELECT ON @extschema@.numa_memory TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.numa_memory() IS
+'Source of the view numa_memory.';
+COMMENT ON VIEW @extschema@.numa_memory IS
+'On which NUMA nodes the areas of main shared memory lie: a row for each area and node, as seen at measured_at (contention_probe.numa_interval, numa_refresh()). Areas of up to 4096 pages are looked at page by page: exact; larger ones by a random sample: estimated. No page is touched, moved or allocated by looking.';
+COMMENT ON COLUMN @extschema@.numa_memory.area IS
+'Name of the area, as in pg_shmem_allocations.';
+COMMENT ON COLUMN @extschema@.numa_memory.node IS
+'NUMA node; NULL for pages that have none that is known.';
+COMMENT ON COLUMN @extschema@.numa_memory.pages IS
+'Pages on it; a page that two areas share counts for both. Exact, or estimated from the sample.';
+COMMENT ON COLUMN @extschema@.numa_memory.bytes IS
+'Their size, in bytes.';
+COMMENT ON COLUMN @extschema@.numa_memory.page_size IS
+'Size of a page of shared memory, in bytes.';
+COMMENT ON COLUMN @extschema@.numa_memory.method IS
+'exact or sample; NULL: nothing could be found out.';
+COMMENT ON COLUMN @extschema@.numa_memory.reason IS
+'Why there is no node; NULL if there is one.';
+COMMENT ON COLUMN @extschema@.numa_memory.share IS
+'Share in the pages of the area whose node is known, 0 to 1. Exact, or estimated from the sample.';
+COMMENT ON COLUMN @extschema@.numa_memory.share_low IS
+'Lower end of the 95 % confidence interval of share.';
+COMMENT ON COLUMN @extschema@.numa_memory.share_high IS
+'Upper end of the 95 % confidence interval of share.';
+COMMENT ON COLUMN @extschema@.numa_memory.sampled_pages IS
+'Pages of the area that were looked at.';
+COMMENT ON COLUMN @extschema@.numa_memory.measured_at IS
+'When the look was taken.';
 
 CREATE FUNCTION @extschema@.reset()
 RETURNS void

@@ -17,6 +17,7 @@
 #include "machine/topology.h"
 #include "probe/event_names.h"
 #include "probe/lock_account.h"
+#include "probe/numa_areas.h"
 #include "probe/region.h"
 #include "probe/slot.h"
 #include "probe/stacks.h"
@@ -79,6 +80,18 @@ cprobe_region_place(Size *total, Size bytes)
 	return offset;
 }
 
+/* The parts that depend on the machine only. */
+static void
+cprobe_region_lay_out_machine(CprobeSharedRegion *region, Size *total)
+{
+	region->distances_offset = cprobe_region_place(total,
+												   cprobe_map_size(cprobe_region_distance_limit(),
+																   CPROBE_DISTANCE_KEY_WORDS,
+																   CPROBE_HANDOFF_VALUE_WORDS));
+	region->numa_areas_offset = cprobe_region_place(total,
+													sizeof(CprobeSharedNumaAreas));
+}
+
 /* Fill in every offset; the same arithmetic sizes and creates the region. */
 static void
 cprobe_region_lay_out(CprobeSharedRegion *region,
@@ -138,10 +151,7 @@ cprobe_region_lay_out(CprobeSharedRegion *region,
 	region->flushes_offset = cprobe_region_place(&total,
 												 CPROBE_PARITIES * CPROBE_FLUSH_SHARDS *
 												 CPROBE_STATS_KINDS * sizeof(CprobeSharedFlush));
-	region->distances_offset = cprobe_region_place(&total,
-												   cprobe_map_size(cprobe_region_distance_limit(),
-																   CPROBE_DISTANCE_KEY_WORDS,
-																   CPROBE_HANDOFF_VALUE_WORDS));
+	cprobe_region_lay_out_machine(region, &total);
 	region->total_bytes = total;
 }
 
@@ -294,6 +304,12 @@ CprobeSharedMap *
 cprobe_region_distances(void)
 {
 	return cprobe_region_at(cprobe_region->distances_offset);
+}
+
+CprobeSharedNumaAreas *
+cprobe_region_numa_areas(void)
+{
+	return cprobe_region_at(cprobe_region->numa_areas_offset);
 }
 
 CprobeSharedRing *

@@ -12,7 +12,7 @@
  *	   header | slots | departed | departed hits | histograms | queries |
  *	   query events | locks | pages | hand-offs | stacks | modules |
  *	   profile | history | backend type names | statistics flushes |
- *	   distances
+ *	   distances | placement of areas
  *
  * Sizes follow from the server's own numbers at its start.  Memory is handed
  * out zeroed by the server and the slots are not touched at start: a slot's
@@ -69,6 +69,9 @@ StaticAssertDecl(CPROBE_TYPES <= CPROBE_TYPE_FIRST_NAMED,
 /* Counters of statistics flushes, in this many copies (stats_flush.h). */
 #define CPROBE_FLUSH_SHARDS 8
 typedef struct CprobeSharedFlush CprobeSharedFlush;
+
+/* Where areas of memory lie (numa_areas.h). */
+typedef struct CprobeSharedNumaAreas CprobeSharedNumaAreas;
 
 /* Counters of a process that are not waits; in slots and of the departed. */
 typedef enum CprobeMachineCounter
@@ -135,6 +138,7 @@ typedef struct CprobeSharedRegion
 	Size		type_names_offset;
 	Size		flushes_offset;
 	Size		distances_offset;
+	Size		numa_areas_offset;
 	CprobeSharedEventIndex events;
 
 	/*
@@ -212,6 +216,7 @@ extern CprobeSharedModules *cprobe_region_modules(void);
 extern CprobeSharedMap *cprobe_region_profile(void);
 extern CprobeSharedRing *cprobe_region_history(void);
 extern CprobeSharedMap *cprobe_region_distances(void);
+extern CprobeSharedNumaAreas *cprobe_region_numa_areas(void);
 
 /* Name of a backend type code, for display. */
 extern const char *cprobe_region_type_name(uint32 type);

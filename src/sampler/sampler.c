@@ -24,6 +24,7 @@
 #include "utils/guc.h"
 
 #include "machine/clock.h"
+#include "probe/numa_areas.h"
 #include "probe/region.h"
 #include "probe/wait.h"
 #include "sampler/sampler.h"
@@ -34,10 +35,12 @@
 
 int			cprobe_sample_interval_ms = CPROBE_SAMPLE_INTERVAL_DEFAULT_MS;
 int			cprobe_history_interval_ms = CPROBE_HISTORY_INTERVAL_DEFAULT_MS;
+int			cprobe_numa_interval_ms = CPROBE_NUMA_INTERVAL_DEFAULT_MS;
 
 /* When the next looks are due, clock.h; and the CPU time at the last one. */
 static uint64 cprobe_next_tick_ns;
 static uint64 cprobe_next_history_ns;
+static uint64 cprobe_next_numa_ns;
 static uint64 cprobe_last_cpu_ns;
 
 /* Epoch of the sampler's own counters. */
@@ -114,6 +117,17 @@ cprobe_sampler_advance(uint64 *due_ns, uint64 now_ns, int interval_ms)
 	return passed;
 }
 
+/* Looks at memory, at a pace of its own. */
+static void
+cprobe_sampler_numa_if_due(uint64 now_ns)
+{
+	if (cprobe_numa_interval_ms == 0 || now_ns < cprobe_next_numa_ns)
+		return;
+	cprobe_sampler_advance(&cprobe_next_numa_ns, now_ns,
+						   cprobe_numa_interval_ms);
+	cprobe_numa_areas_refresh();
+}
+
 /* Look if it is time to. */
 static void
 cprobe_sampler_tick_if_due(void)
@@ -135,6 +149,7 @@ cprobe_sampler_tick_if_due(void)
 	{
 		cprobe_tick_run(history_due);
 		cprobe_sampler_add(&cprobe_region->sampler.ticks, 1);
+		cprobe_sampler_numa_if_due(now_ns);
 	}
 	cprobe_sampler_account_cpu();
 }
@@ -166,6 +181,7 @@ cprobe_sampler_reload(void)
 	ProcessConfigFile(PGC_SIGHUP);
 	cprobe_next_tick_ns = now_ns;
 	cprobe_next_history_ns = now_ns;
+	cprobe_next_numa_ns = now_ns;
 }
 
 void
@@ -184,7 +200,8 @@ cprobe_sampler_main(Datum main_arg)
 	cprobe_tick_init();
 	pg_atomic_write_u64(&cprobe_region->sampler.hook_cost_ps,
 						cprobe_wait_calibrate_ps());
-	cprobe_next_tick_ns = cprobe_next_history_ns = cprobe_clock_now_ns();
+	cprobe_next_tick_ns = cprobe_next_history_ns = cprobe_next_numa_ns =
+		cprobe_clock_now_ns();
 	pg_atomic_write_u32(&cprobe_region->sampler.pid, (uint32) MyProcPid);
 
 	while (!ShutdownRequestPending)

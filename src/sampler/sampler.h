@@ -19,6 +19,12 @@
 #define CPROBE_HISTORY_INTERVAL_MIN_MS 1
 #define CPROBE_HISTORY_INTERVAL_MAX_MS 3600000
 
+#define CPROBE_NUMA_INTERVAL_DEFAULT_MS 60000
+#define CPROBE_NUMA_INTERVAL_MAX_MS 86400000
+
+/* GUC contention_probe.numa_interval, ms; 0 = never */
+extern int	cprobe_numa_interval_ms;
+
 /* GUCs contention_probe.sample_interval and .history_interval, ms */
 extern int	cprobe_sample_interval_ms;
 extern int	cprobe_history_interval_ms;

@@ -13,6 +13,7 @@
 #include "fmgr.h"
 
 #include "probe/lock_account.h"
+#include "probe/numa_areas.h"
 #include "probe/shmem_areas.h"
 #include "probe/wal_insert_locks.h"
 #include "sql/lock_text.h"
@@ -26,7 +27,7 @@ PG_FUNCTION_INFO_V1(cprobe_lock_handoffs);
 PG_FUNCTION_INFO_V1(cprobe_wal_insert_locks);
 PG_FUNCTION_INFO_V1(cprobe_wal_insert_occupancy);
 
-#define CPROBE_LWLOCKS_COLUMNS 17
+#define CPROBE_LWLOCKS_COLUMNS 20
 #define CPROBE_LWLOCK_TRANCHES_COLUMNS 13
 #define CPROBE_BUFFER_LOCKS_COLUMNS 9
 #define CPROBE_LOCK_HANDOFFS_COLUMNS 8
@@ -117,14 +118,55 @@ cprobe_locks_read(uint64 key_mask)
 								CPROBE_LOCK_MAXIMA, key_mask);
 }
 
+/* The nodes on which locks lie, -1 = not known; by row. */
+static int *
+cprobe_locks_find_homes(const CprobeMapRows *locks)
+{
+	int		   *homes = palloc((locks->count + 1) * sizeof(int));
+	void	  **addresses = palloc((locks->count + 1) * sizeof(void *));
+	uint32	   *places = palloc((locks->count + 1) * sizeof(uint32));
+	int		   *nodes = palloc((locks->count + 1) * sizeof(int));
+	int			asked = 0;
+
+	for (uint32 i = 0; i < locks->count; i++)
+	{
+		uint64		offset = CPROBE_LOCK_KEY_OFFSET(locks->rows[i].key[0]);
+
+		homes[i] = -1;
+		if (offset == 0)
+			continue;
+		places[asked] = i;
+		addresses[asked++] = cprobe_shmem_address(offset);
+	}
+	cprobe_numa_nodes_of(addresses, nodes, asked);
+	for (int i = 0; i < asked; i++)
+		homes[places[i]] = nodes[i];
+	return homes;
+}
+
+/* Where the lock lies, and how far it was handed over. */
+static void
+cprobe_locks_put_distances(CprobeRows *rows, const CprobeMapRow *row,
+						   int home)
+{
+	if (home < 0)
+		cprobe_rows_put_null(rows);
+	else
+		cprobe_rows_put_int4(rows, home);
+	cprobe_rows_put_int8(rows, row->values[CPROBE_LOCK_REMOTE]);
+	cprobe_rows_put_int8(rows, row->values[CPROBE_LOCK_SMT]);
+}
+
 Datum
 cprobe_lwlocks(PG_FUNCTION_ARGS)
 {
 	CprobeRows	rows;
 	CprobeMapRows locks;
+	int		   *homes;
 
 	cprobe_rows_begin(&rows, fcinfo, CPROBE_LWLOCKS_COLUMNS);
 	locks = cprobe_locks_read(CPROBE_WHOLE_KEY);
+	homes = cprobe_locks_find_homes(&locks);
 	for (uint32 i = 0; i < locks.count; i++)
 	{
 		const CprobeMapRow *row = &locks.rows[i];
@@ -145,6 +187,7 @@ cprobe_lwlocks(PG_FUNCTION_ARGS)
 								 row->values[CPROBE_LOCK_QUEUE_SAMPLES],
 								 samples);
 		cprobe_rows_put_int8(&rows, row->values[CPROBE_LOCK_UNTIL_FREE]);
+		cprobe_locks_put_distances(&rows, row, homes[i]);
 		cprobe_rows_end_row(&rows);
 	}
 	return (Datum) 0;

@@ -14,6 +14,7 @@
 #include "utils/timestamp.h"
 
 #include "probe/lock_account.h"
+#include "probe/numa_areas.h"
 #include "probe/usage.h"
 #include "sql/living.h"
 #include "sql/map_rows.h"
@@ -23,7 +24,7 @@ PG_FUNCTION_INFO_V1(cprobe_run_queue);
 PG_FUNCTION_INFO_V1(cprobe_machine_summary);
 
 #define CPROBE_RUN_QUEUE_COLUMNS 12
-#define CPROBE_MACHINE_SUMMARY_COLUMNS 6
+#define CPROBE_MACHINE_SUMMARY_COLUMNS 7
 
 #define CPROBE_NO_SCHEDSTATS \
 	"the kernel keeps no schedstat (CONFIG_SCHED_INFO is off)"
@@ -154,7 +155,36 @@ cprobe_summary_put(CprobeSummary *summary, const char *metric,
 		else
 			cprobe_rows_put_null(rows);
 	}
+	cprobe_rows_put_null(rows);
 	cprobe_rows_put_text(rows, reason);
+	cprobe_rows_end_row(rows);
+}
+
+/* How shared memory lies on the nodes, in words. */
+static void
+cprobe_summary_put_placement(CprobeSummary *summary)
+{
+	CprobeRows *rows = &summary->rows;
+	CprobeNumaAreas *answers = cprobe_numa_areas_read();
+	double		share;
+	char	   *detail = cprobe_numa_describe(answers, &share);
+
+	cprobe_rows_put_text(rows, "memory_placement");
+	cprobe_rows_put_text(rows, "share");
+	if (detail != NULL)
+		cprobe_rows_put_float8(rows, share);
+	else
+		cprobe_rows_put_null(rows);
+	cprobe_rows_put_null(rows);
+	cprobe_rows_put_null(rows);
+	cprobe_rows_put_text(rows, detail);
+	if (detail != NULL)
+		cprobe_rows_put_null(rows);
+	else if (answers->error != 0)
+		cprobe_rows_put_text(rows, psprintf("move_pages is refused: %s",
+											strerror(answers->error)));
+	else
+		cprobe_rows_put_text(rows, "no look has been taken yet");
 	cprobe_rows_end_row(rows);
 }
 
@@ -241,5 +271,6 @@ cprobe_machine_summary(PG_FUNCTION_ARGS)
 					   (double) cprobe_machine_counter_total(CPROBE_NODE_CHANGES),
 					   NULL);
 	cprobe_summary_put_handoffs(&summary);
+	cprobe_summary_put_placement(&summary);
 	return (Datum) 0;
 }
