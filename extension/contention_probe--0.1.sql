@@ -1171,6 +1171,105 @@ COMMENT ON COLUMN @extschema@.numa_memory.sampled_pages IS
 COMMENT ON COLUMN @extschema@.numa_memory.measured_at IS
 'When the look was taken.';
 
+CREATE FUNCTION @extschema@.numa_backends(
+    OUT pid integer,
+    OUT backend_type text,
+    OUT cpu integer,
+    OUT core integer,
+    OUT node integer,
+    OUT home_node_of_pgproc integer,
+    OUT migrations bigint,
+    OUT node_changes bigint,
+    OUT node_shares double precision[],
+    OUT samples bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_numa_backends'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+CREATE VIEW @extschema@.numa_backends AS
+SELECT *
+  FROM @extschema@.numa_backends();
+
+REVOKE ALL ON FUNCTION @extschema@.numa_backends() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.numa_backends() TO pg_monitor;
+GRANT SELECT ON @extschema@.numa_backends TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.numa_backends() IS
+'Source of the view numa_backends.';
+COMMENT ON VIEW @extschema@.numa_backends IS
+'Where each process runs, and where its PGPROC lies. cpu, core and node are those at the moment of the query; node_shares is sampled.';
+COMMENT ON COLUMN @extschema@.numa_backends.pid IS
+'Process; NULL for those of other users without pg_read_all_stats.';
+COMMENT ON COLUMN @extschema@.numa_backends.backend_type IS
+'Kind of process, as in pg_stat_activity.';
+COMMENT ON COLUMN @extschema@.numa_backends.cpu IS
+'CPU on which it runs, or ran last. Exact, from the kernel.';
+COMMENT ON COLUMN @extschema@.numa_backends.core IS
+'Core of that CPU (cpu_topology).';
+COMMENT ON COLUMN @extschema@.numa_backends.node IS
+'NUMA node of that CPU.';
+COMMENT ON COLUMN @extschema@.numa_backends.home_node_of_pgproc IS
+'NUMA node on which its PGPROC lies, which other processes write to as they wake it. Exact; NULL if not known (numa_memory tells why).';
+COMMENT ON COLUMN @extschema@.numa_backends.migrations IS
+'Times that it was on another CPU than at its last wait, seen at the begin and the end of each. A lower bound; NULL if it has not waited yet.';
+COMMENT ON COLUMN @extschema@.numa_backends.node_changes IS
+'Times that it was on another node than at its last wait. A lower bound; NULL if it has not waited yet.';
+COMMENT ON COLUMN @extschema@.numa_backends.node_shares IS
+'Share of the looks at which it was on each node, from node 0 on. Sampled every contention_probe.machine_interval, if it has done anything since the last look; NULL if there were none.';
+COMMENT ON COLUMN @extschema@.numa_backends.samples IS
+'Number of these looks.';
+
+CREATE FUNCTION @extschema@.cpu_sharing(
+    OUT core integer,
+    OUT socket integer,
+    OUT node integer,
+    OUT cpus integer[],
+    OUT samples bigint,
+    OUT busy_samples bigint,
+    OUT shared_samples bigint,
+    OUT sibling_samples bigint,
+    OUT shared_while_idle_samples bigint,
+    OUT backend_samples bigint,
+    OUT sibling_share double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_cpu_sharing'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 16;
+
+CREATE VIEW @extschema@.cpu_sharing AS
+SELECT *
+  FROM @extschema@.cpu_sharing();
+
+REVOKE ALL ON FUNCTION @extschema@.cpu_sharing() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.cpu_sharing() TO pg_monitor;
+GRANT SELECT ON @extschema@.cpu_sharing TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.cpu_sharing() IS
+'Source of the view cpu_sharing.';
+COMMENT ON VIEW @extschema@.cpu_sharing IS
+'How backends share cores: looks of the sampler at those that are running, every contention_probe.machine_interval; a row for each core, and one with core NULL for the machine. Sampled.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.core IS
+'Core (cpu_topology); NULL: looks at which what is counted was true of any core.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.socket IS
+'Its socket.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.node IS
+'Its NUMA node.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.cpus IS
+'Its CPUs.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.samples IS
+'Looks taken since status.stats_since.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.busy_samples IS
+'Looks at which a backend was running, or ready to run, there.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.shared_samples IS
+'Looks at which two or more were.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.sibling_samples IS
+'Looks at which some were on two or more CPUs of the core: they share its execution units.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.shared_while_idle_samples IS
+'Of shared_samples, those at which another core had no backend.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.backend_samples IS
+'Sum of the backends that were running, or ready to run, there.';
+COMMENT ON COLUMN @extschema@.cpu_sharing.sibling_share IS
+'Share of backend_samples with another backend on a sibling: of the time of backends, that on shared cores. NULL if there were none.';
+
 CREATE FUNCTION @extschema@.reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'cprobe_reset'

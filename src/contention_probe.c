@@ -230,6 +230,13 @@ cprobe_define_running_settings(void)
 							CPROBE_STUCK_AFTER_MIN_MS,
 							CPROBE_STUCK_AFTER_MAX_MS,
 							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("contention_probe.machine_interval",
+							"Time between two looks of the sampler at the CPUs that processes run on; 0 turns them off.",
+							"Rounded up to a whole number of sample intervals.",
+							&cprobe_machine_interval_ms,
+							CPROBE_MACHINE_INTERVAL_DEFAULT_MS,
+							0, CPROBE_MACHINE_INTERVAL_MAX_MS,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.numa_interval",
 							"Time between two looks at the placement of shared memory on NUMA nodes; 0 turns them off.",
 							NULL,

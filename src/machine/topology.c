@@ -19,6 +19,7 @@
 #define CPROBE_SYSFS_TEXT_BYTES 4096
 
 int			cprobe_node_count = 1;
+int			cprobe_core_count = 0;
 CprobeCpuPlace cprobe_cpu_places[CPROBE_MAX_CPUS];
 
 /* Read a number of a list; moves content behind it. */
@@ -282,6 +283,7 @@ cprobe_cpu_places_init(void)
 	}
 	memcpy(cprobe_cpu_places, topology.cpus, sizeof(cprobe_cpu_places));
 	cprobe_node_count = topology.node_count;
+	cprobe_core_count = topology.core_count;
 }
 
 CprobeWithin

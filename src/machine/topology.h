@@ -89,6 +89,7 @@ extern int	cprobe_topology_distance(const CprobeTopology *topology,
 
 /* Nodes and places as they were at start. */
 extern int	cprobe_node_count;
+extern int	cprobe_core_count;
 extern CprobeCpuPlace cprobe_cpu_places[CPROBE_MAX_CPUS];
 
 /* Learn the places. Postmaster; does not throw. */

@@ -15,6 +15,7 @@
 
 #include "machine/clock.h"
 #include "machine/topology.h"
+#include "probe/cpu_seen.h"
 #include "probe/event_names.h"
 #include "probe/lock_account.h"
 #include "probe/numa_areas.h"
@@ -90,6 +91,10 @@ cprobe_region_lay_out_machine(CprobeSharedRegion *region, Size *total)
 																   CPROBE_HANDOFF_VALUE_WORDS));
 	region->numa_areas_offset = cprobe_region_place(total,
 													sizeof(CprobeSharedNumaAreas));
+	region->cores_offset = cprobe_region_place(total, cprobe_cores_bytes());
+	region->seen_offset = cprobe_region_place(total,
+											  mul_size(region->slot_count,
+													   cprobe_seen_bytes()));
 }
 
 /* Fill in every offset; the same arithmetic sizes and creates the region. */
@@ -310,6 +315,18 @@ CprobeSharedNumaAreas *
 cprobe_region_numa_areas(void)
 {
 	return cprobe_region_at(cprobe_region->numa_areas_offset);
+}
+
+CprobeSharedCores *
+cprobe_region_cores(void)
+{
+	return cprobe_region_at(cprobe_region->cores_offset);
+}
+
+void *
+cprobe_region_seen(void)
+{
+	return cprobe_region_at(cprobe_region->seen_offset);
 }
 
 CprobeSharedRing *

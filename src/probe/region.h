@@ -12,7 +12,7 @@
  *	   header | slots | departed | departed hits | histograms | queries |
  *	   query events | locks | pages | hand-offs | stacks | modules |
  *	   profile | history | backend type names | statistics flushes |
- *	   distances | placement of areas
+ *	   distances | placement of areas | cores | processes on nodes
  *
  * Sizes follow from the server's own numbers at its start.  Memory is handed
  * out zeroed by the server and the slots are not touched at start: a slot's
@@ -72,6 +72,9 @@ typedef struct CprobeSharedFlush CprobeSharedFlush;
 
 /* Where areas of memory lie (numa_areas.h). */
 typedef struct CprobeSharedNumaAreas CprobeSharedNumaAreas;
+
+/* Where processes were seen running (cpu_seen.h). */
+typedef struct CprobeSharedCores CprobeSharedCores;
 
 /* Counters of a process that are not waits; in slots and of the departed. */
 typedef enum CprobeMachineCounter
@@ -139,6 +142,8 @@ typedef struct CprobeSharedRegion
 	Size		flushes_offset;
 	Size		distances_offset;
 	Size		numa_areas_offset;
+	Size		cores_offset;
+	Size		seen_offset;
 	CprobeSharedEventIndex events;
 
 	/*
@@ -217,6 +222,8 @@ extern CprobeSharedMap *cprobe_region_profile(void);
 extern CprobeSharedRing *cprobe_region_history(void);
 extern CprobeSharedMap *cprobe_region_distances(void);
 extern CprobeSharedNumaAreas *cprobe_region_numa_areas(void);
+extern CprobeSharedCores *cprobe_region_cores(void);
+extern void *cprobe_region_seen(void);
 
 /* Name of a backend type code, for display. */
 extern const char *cprobe_region_type_name(uint32 type);

@@ -105,6 +105,19 @@ cprobe_machine_counter_total(CprobeMachineCounter counter)
 	return sum;
 }
 
+/* A move after a reset counts; epoch 0 is a slot that nobody reads. */
+void
+cprobe_machine_count_move(CprobeSharedSlot *slot, int from, int to)
+{
+	uint32		epoch = cprobe_region_epoch();
+
+	if (slot->epoch != epoch && slot->epoch != 0)
+		cprobe_slot_renew(slot, epoch);
+	cprobe_counter_add(&slot->machine[CPROBE_MIGRATIONS], 1);
+	if (cprobe_cpu_node(from) != cprobe_cpu_node(to))
+		cprobe_counter_add(&slot->machine[CPROBE_NODE_CHANGES], 1);
+}
+
 /* before_shmem_exit: the process leaves what it has used. */
 static void
 cprobe_usage_leave(int code, Datum arg)

@@ -48,6 +48,10 @@ extern void cprobe_usage_mark_reset(void);
 /* Sum of a counter over all slots and the departed of this epoch. */
 extern uint64 cprobe_machine_counter_total(CprobeMachineCounter counter);
 
+/* The process was on one CPU and is on another. Hook context. */
+extern void cprobe_machine_count_move(CprobeSharedSlot *slot, int from,
+									  int to);
+
 /*
  * The process is on this CPU now.  Hook context.  Cost: 3 ns where the C
  * library knows the CPU, 10 to 20 ns through the vDSO.
@@ -61,11 +65,8 @@ cprobe_machine_see_cpu(CprobeSharedSlot *slot)
 	if (likely(cpu == last))
 		return;
 	pg_atomic_write_u32(&slot->cpu, (uint32) (cpu + 1));
-	if (last < 0 || cpu < 0)
-		return;
-	cprobe_counter_add(&slot->machine[CPROBE_MIGRATIONS], 1);
-	if (cprobe_cpu_node(cpu) != cprobe_cpu_node(last))
-		cprobe_counter_add(&slot->machine[CPROBE_NODE_CHANGES], 1);
+	if (last >= 0 && cpu >= 0)
+		cprobe_machine_count_move(slot, last, cpu);
 }
 
 #endif							/* CPROBE_USAGE_H */

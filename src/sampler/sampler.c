@@ -27,6 +27,7 @@
 #include "probe/numa_areas.h"
 #include "probe/region.h"
 #include "probe/wait.h"
+#include "sampler/cpu_look.h"
 #include "sampler/sampler.h"
 #include "sampler/tick.h"
 
@@ -35,11 +36,13 @@
 
 int			cprobe_sample_interval_ms = CPROBE_SAMPLE_INTERVAL_DEFAULT_MS;
 int			cprobe_history_interval_ms = CPROBE_HISTORY_INTERVAL_DEFAULT_MS;
+int			cprobe_machine_interval_ms = CPROBE_MACHINE_INTERVAL_DEFAULT_MS;
 int			cprobe_numa_interval_ms = CPROBE_NUMA_INTERVAL_DEFAULT_MS;
 
 /* When the next looks are due, clock.h; and the CPU time at the last one. */
 static uint64 cprobe_next_tick_ns;
 static uint64 cprobe_next_history_ns;
+static uint64 cprobe_next_machine_ns;
 static uint64 cprobe_next_numa_ns;
 static uint64 cprobe_last_cpu_ns;
 
@@ -117,15 +120,26 @@ cprobe_sampler_advance(uint64 *due_ns, uint64 now_ns, int interval_ms)
 	return passed;
 }
 
-/* Looks at memory, at a pace of its own. */
-static void
-cprobe_sampler_numa_if_due(uint64 now_ns)
+/* Is something due that has a pace of its own?  Interval 0 = never. */
+static bool
+cprobe_sampler_is_due(uint64 *due_ns, uint64 now_ns, int interval_ms)
 {
-	if (cprobe_numa_interval_ms == 0 || now_ns < cprobe_next_numa_ns)
-		return;
-	cprobe_sampler_advance(&cprobe_next_numa_ns, now_ns,
-						   cprobe_numa_interval_ms);
-	cprobe_numa_areas_refresh();
+	if (interval_ms == 0 || now_ns < *due_ns)
+		return false;
+	cprobe_sampler_advance(due_ns, now_ns, interval_ms);
+	return true;
+}
+
+/* Looks at CPUs and memory. */
+static void
+cprobe_sampler_look_at_machine(uint64 now_ns)
+{
+	if (cprobe_sampler_is_due(&cprobe_next_machine_ns, now_ns,
+							  cprobe_machine_interval_ms))
+		cprobe_cpu_look_run();
+	if (cprobe_sampler_is_due(&cprobe_next_numa_ns, now_ns,
+							  cprobe_numa_interval_ms))
+		cprobe_numa_areas_refresh();
 }
 
 /* Look if it is time to. */
@@ -149,7 +163,7 @@ cprobe_sampler_tick_if_due(void)
 	{
 		cprobe_tick_run(history_due);
 		cprobe_sampler_add(&cprobe_region->sampler.ticks, 1);
-		cprobe_sampler_numa_if_due(now_ns);
+		cprobe_sampler_look_at_machine(now_ns);
 	}
 	cprobe_sampler_account_cpu();
 }
@@ -181,6 +195,7 @@ cprobe_sampler_reload(void)
 	ProcessConfigFile(PGC_SIGHUP);
 	cprobe_next_tick_ns = now_ns;
 	cprobe_next_history_ns = now_ns;
+	cprobe_next_machine_ns = now_ns;
 	cprobe_next_numa_ns = now_ns;
 }
 
@@ -198,10 +213,11 @@ cprobe_sampler_main(Datum main_arg)
 	wait_event = CPROBE_NEW_WAIT_EVENT("ContentionProbeSampler");
 	before_shmem_exit(cprobe_sampler_detach, (Datum) 0);
 	cprobe_tick_init();
+	cprobe_cpu_look_init();
 	pg_atomic_write_u64(&cprobe_region->sampler.hook_cost_ps,
 						cprobe_wait_calibrate_ps());
-	cprobe_next_tick_ns = cprobe_next_history_ns = cprobe_next_numa_ns =
-		cprobe_clock_now_ns();
+	cprobe_next_tick_ns = cprobe_next_history_ns = cprobe_next_machine_ns =
+		cprobe_next_numa_ns = cprobe_clock_now_ns();
 	pg_atomic_write_u32(&cprobe_region->sampler.pid, (uint32) MyProcPid);
 
 	while (!ShutdownRequestPending)

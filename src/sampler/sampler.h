@@ -22,6 +22,12 @@
 #define CPROBE_NUMA_INTERVAL_DEFAULT_MS 60000
 #define CPROBE_NUMA_INTERVAL_MAX_MS 86400000
 
+#define CPROBE_MACHINE_INTERVAL_DEFAULT_MS 1000
+#define CPROBE_MACHINE_INTERVAL_MAX_MS 3600000
+
+/* GUC contention_probe.machine_interval, ms; 0 = never */
+extern int	cprobe_machine_interval_ms;
+
 /* GUC contention_probe.numa_interval, ms; 0 = never */
 extern int	cprobe_numa_interval_ms;
 
