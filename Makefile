@@ -22,7 +22,8 @@ DATA = $(wildcard extension/*--*.sql)
 # no foreign server can be asked to do.
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
 REGRESS_OPTS = --temp-instance=tmp_check_regress \
-	--temp-config=$(srcdir)/test/regress.conf --encoding=UTF8
+	--temp-config=$(srcdir)/test/regress.conf --encoding=UTF8 \
+	--load-extension=contention_probe
 ifneq ($(wildcard t/*.pl),)
 TAP_TESTS = 1
 endif
