@@ -132,14 +132,14 @@ SELECT ' ', pg_temp.text(event, 42), pg_temp.number(samples, 0, 10),
 \qecho 'What the probe itself cost'
 SELECT format('  hooks    %s calls timed, at about %s ns each: %s ms, %s %% of the backends'' time',
               to_char(hook_hits, 'FM999,999,990'),
-              to_char(hook_cost_ns, 'FM990'),
+              to_char(hook_cost_ns, 'FM999990'),
               to_char(hook_time, 'FM999,990.0'),
-              to_char(hook_time / (:clients * :seconds * 10.0), 'FM990.000'))
+              to_char(hook_time / (:clients * :seconds * 10.0), 'FM999990.000'))
   FROM status;
 SELECT format('  sampler  %s looks, one every %s ms, %s missed: %s ms of CPU, %s %% of one core',
               to_char(ticks, 'FM999,990'), sample_interval, missed_ticks,
               to_char(sampler_cpu_time, 'FM999,990'),
-              to_char(100 * sampler_cpu_time / elapsed, 'FM990.00'))
+              to_char(100 * sampler_cpu_time / elapsed, 'FM999990.00'))
   FROM status;
 SELECT format('  memory   %s of shared memory, for up to %s processes and %s statements',
               pg_size_pretty(shared_memory_bytes), slots_total, queries_total)
