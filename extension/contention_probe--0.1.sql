@@ -784,7 +784,7 @@ GRANT SELECT ON @extschema@.stuck_waiters TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.stuck_waiters() IS
 'Source of the view stuck_waiters.';
 COMMENT ON VIEW @extschema@.stuck_waiters IS
-'Processes that have waited for an LWLock or content lock for longer than contention_probe.stuck_after, and why, judged at the moment of the query.';
+'Processes that have waited for an LWLock or content lock for longer than contention_probe.stuck_after, and why, judged at the moment of the query. Exact; holders are known only while they sleep.';
 COMMENT ON COLUMN @extschema@.stuck_waiters.pid IS
 'Process that waits; NULL for those of other users without pg_read_all_stats.';
 COMMENT ON COLUMN @extschema@.stuck_waiters.backend_type IS
