@@ -158,6 +158,10 @@ cprobe_frames_find_main_call(const void *frame)
 /*
  * The kernel puts random bytes on the stack above the program's arguments:
  * all C libraries tell where, and a process title does not overwrite them.
+ *
+ * Who called main is found out once.  A postmaster that starts anew after a
+ * crash may do so in a signal handler, where that is not the first call of
+ * the C library on the way up.
  */
 void
 cprobe_frames_init(CprobeModuleIntern intern, const char *program_path,
@@ -167,5 +171,7 @@ cprobe_frames_init(CprobeModuleIntern intern, const char *program_path,
 	if (!CPROBE_FRAMES_KNOWN)
 		return;
 	cprobe_stack_end = getauxval(AT_RANDOM);
-	cprobe_main_call = cprobe_frames_find_main_call(__builtin_frame_address(0));
+	if (cprobe_main_call == 0)
+		cprobe_main_call =
+			cprobe_frames_find_main_call(__builtin_frame_address(0));
 }
