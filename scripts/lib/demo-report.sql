@@ -18,6 +18,7 @@ BEGIN;
 CREATE TEMP TABLE waits AS SELECT * FROM contention_probe.waits;
 CREATE TEMP TABLE backend_waits AS SELECT * FROM contention_probe.backend_waits;
 CREATE TEMP TABLE query_waits AS SELECT * FROM contention_probe.query_waits;
+CREATE TEMP TABLE lwlocks AS SELECT * FROM contention_probe.lwlocks;
 CREATE TEMP TABLE profile AS SELECT * FROM contention_probe.profile;
 CREATE TEMP TABLE status AS
 SELECT *, extract(epoch FROM clock_timestamp() - stats_since) * 1000 AS elapsed
@@ -112,6 +113,17 @@ SELECT ' ', pg_temp.text(coalesce(query, 'query id ' || queryid), 40),
  LIMIT 6;
 
 \qecho
+\qecho 'LWLocks: time in the queue, and from the wake-up call until running (exact)'
+\qecho '                                 waits    time s  queue s  wake-up s'
+SELECT ' ', pg_temp.text(lock, 26), pg_temp.number(waits, 0, 9),
+       pg_temp.number(wait_time / 1000, 2, 9),
+       pg_temp.number(queue_time / 1000, 2, 8),
+       pg_temp.number(wakeup_time / 1000, 2, 10)
+  FROM lwlocks
+ ORDER BY wait_time DESC
+ LIMIT 4;
+
+\qecho
 \qecho 'What the sampler saw the busy ones of these backends do (sampled)'
 \qecho '                                                  samples    share'
 WITH busy AS (
@@ -132,7 +144,7 @@ SELECT ' ', pg_temp.text(event, 42), pg_temp.number(samples, 0, 10),
 \qecho 'What the probe itself cost'
 SELECT format('  hooks    %s calls timed, at about %s ns each: %s ms, %s %% of the backends'' time',
               to_char(hook_hits, 'FM999,999,990'),
-              to_char(hook_cost_ns, 'FM999990'),
+              to_char(hook_cost_ns, 'FM999999990'),
               to_char(hook_time, 'FM999,990.0'),
               to_char(hook_time / (:clients * :seconds * 10.0), 'FM999990.000'))
   FROM status;
