@@ -178,7 +178,9 @@ cprobe_areas_read(void)
 	}
 	LWLockRelease(lock);
 
-	qsort(areas, (size_t) count, sizeof(CprobeShmemArea), cprobe_area_compare);
+	if (areas != NULL)
+		qsort(areas, (size_t) count, sizeof(CprobeShmemArea),
+			  cprobe_area_compare);
 	if (cprobe_areas != NULL)
 		pfree(cprobe_areas);
 	cprobe_areas = areas;
