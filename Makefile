@@ -29,6 +29,8 @@ TAP_TESTS = 1
 endif
 
 PG_CONFIG ?= pg_config
+# Call paths lead through our hooks on the executor.
+PG_CFLAGS = -fno-omit-frame-pointer
 PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -I$(srcdir)/src
 SHLIB_LINK = -lZydis
 EXTRA_CLEAN = tmp_check_regress $(wildcard src/*.bc src/*/*.bc)

@@ -51,11 +51,17 @@ extern void cprobe_frames_init(CprobeModuleIntern intern,
 extern int	cprobe_frames_capture(const void *frame, uint64 *frames,
 								  int max_depth);
 
-/* See cprobe_text_map_refresh_if_stale. Not for hooks. */
+/*
+ * Learn where the code of libraries is that paths ended at.  To be called now
+ * and then where nothing is locked.  Cost: a load and a branch; some
+ * microseconds after a path ended at one, and never where the linker can be
+ * asked in a hook.
+ */
 static inline void
 cprobe_frames_refresh_if_stale(void)
 {
-	cprobe_text_map_refresh_if_stale();
+	if (unlikely(cprobe_text_map_is_stale))
+		cprobe_text_map_refresh();
 }
 
 #endif							/* CPROBE_FRAMES_H */

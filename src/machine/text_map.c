@@ -21,6 +21,11 @@
 /* Program headers are taken from here only: what every mapping has at least. */
 #define CPROBE_HEADER_BYTES 4096
 
+/* glibc 2.35; the unit tests do without to test what older ones get. */
+#if defined(DLFO_EH_SEGMENT_TYPE) && !defined(CPROBE_TEST_OLD_LINKER)
+#define CPROBE_CAN_ASK_LINKER
+#endif
+
 /* A loaded module, as the linker shows it. */
 typedef struct CprobeModule
 {
@@ -60,8 +65,7 @@ StaticAssertDecl(CPROBE_TEXT_MAX <= PG_UINT8_MAX + 1,
 static const CprobeText *cprobe_own_text = &cprobe_texts[0];
 static const CprobeText *cprobe_last_text = &cprobe_texts[0];
 
-/* An unknown address was met, and the linker could not be asked. */
-static bool cprobe_texts_stale = false;
+bool		cprobe_text_map_is_stale = false;
 
 static inline bool
 cprobe_text_holds(const CprobeText *code, uintptr_t address)
@@ -262,7 +266,7 @@ cprobe_text_map_init(CprobeModuleIntern intern, const char *program_path,
 static void
 cprobe_text_map_learn(uintptr_t address)
 {
-#ifdef DLFO_EH_SEGMENT_TYPE
+#ifdef CPROBE_CAN_ASK_LINKER
 	struct dl_find_object object;
 	const Elf64_Ehdr *header;
 	CprobeModule module;
@@ -288,7 +292,7 @@ cprobe_text_map_learn(uintptr_t address)
 	cprobe_text_order_changing = false;
 #else
 	(void) address;
-	cprobe_texts_stale = true;
+	cprobe_text_map_is_stale = true;
 #endif
 }
 
@@ -317,10 +321,8 @@ cprobe_text_map_find(uintptr_t address)
 }
 
 void
-cprobe_text_map_refresh_if_stale(void)
+cprobe_text_map_refresh(void)
 {
-	if (likely(!cprobe_texts_stale))
-		return;
-	cprobe_texts_stale = false;
+	cprobe_text_map_is_stale = false;
 	cprobe_text_map_scan();
 }

@@ -72,10 +72,13 @@ extern void cprobe_text_map_init(CprobeModuleIntern intern,
  */
 extern const CprobeText *cprobe_text_map_find(uintptr_t address);
 
+/* An unknown address was met, and the linker could not be asked. */
+extern bool cprobe_text_map_is_stale;
+
 /*
- * Add libraries that were loaded since, if an unknown address has been met.
- * Not for hooks: takes the linker's lock.  Cost: a load and a branch.
+ * Add libraries that were loaded since.  Not for hooks on what may be called
+ * anywhere: takes the linker's lock.
  */
-extern void cprobe_text_map_refresh_if_stale(void);
+extern void cprobe_text_map_refresh(void);
 
 #endif							/* CPROBE_TEXT_MAP_H */

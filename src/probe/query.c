@@ -25,6 +25,7 @@
 #include "tcop/utility.h"
 
 #include "compat.h"
+#include "machine/frames.h"
 #include "probe/hooks.h"
 #include "probe/query.h"
 
@@ -98,6 +99,7 @@ cprobe_query_is_reported(uint64 query_id)
 		int			saved_level = cprobe_query_level; \
 		uint64		saved_id = cprobe_query_nested_id; \
 		\
+		cprobe_frames_refresh_if_stale(); \
 		if (likely(saved_level == 0 && \
 				   cprobe_query_is_reported((uint64) (query_id)))) \
 		{ \

@@ -319,11 +319,13 @@ take_through(CprobeFixtureCall call)
 	int			depth = DEPTH;
 
 	call(take, &depth);
+#if defined(CPROBE_TEST_OLD_LINKER) || !defined(DLFO_EH_SEGMENT_TYPE)
 	if (path_depth > 0 && path[path_depth - 1] == CPROBE_FRAME_DOUBT)
 	{
 		cprobe_frames_refresh_if_stale();
 		call(take, &depth);
 	}
+#endif
 	work++;
 }
 
