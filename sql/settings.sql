@@ -16,7 +16,7 @@ SELECT name AS "setting without a description" FROM pg_settings
 -- Names that do not exist under the prefix.
 SET contention_probe.nonsense = 1;
 SET contention_probe.sample_intervall = '10ms';
-ALTER SYSTEM SET contention_probe.nonsense = 1;
+SELECT set_config('contention_probe.nonsense', '1', false);
 
 -- Values out of their range, and of the wrong kind.
 ALTER SYSTEM SET contention_probe.instrument = 'everything';

@@ -1,5 +1,6 @@
-# After a backend is killed with SIGKILL, or the server stopped in the middle
-# of its work, the server comes back and the extension measures again.
+# After a backend or the sampler is killed with SIGKILL, or the server stopped
+# in the middle of its work, the server comes back and the extension measures
+# again.
 #
 # Breaks when shared state of before the crash is trusted after it, when the
 # hooks or the sampler do not come back, or when either delays the shutdown.
@@ -45,6 +46,9 @@ foreach my $round (1 .. 20)
 		SELECT stats_since, (SELECT max(pid) FROM pg_stat_activity
 		                      WHERE application_name = 'pgbench')
 		  FROM contention_probe.status});
+
+	# Now and then it is the sampler.
+	$victim = sampler_pid($node) if $round % 5 == 0;
 	kill 'KILL', $victim;
 	stop_program($load);
 

@@ -16,7 +16,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = start_cluster('comers_and_goers', conf => "max_connections = 100\n");
+my $node = start_cluster('comers_and_goers', conf => "max_connections = 320\n");
 
 # 1. A session that leaves.
 my ($session, $pid) = session($node);
@@ -124,9 +124,9 @@ my $start_time = $node->safe_psql('postgres',
 
 my $script = "$PostgreSQL::Test::Utils::tmp_check/short_session.sql";
 append_to_file($script, "SELECT pg_sleep(0.001);\n");
-my $pgbench = start_pgbench($node, '-C', '-c', 60, '-j', 2, '-T', 6, '-f',
+my $pgbench = start_pgbench($node, '-C', '-c', 300, '-j', 2, '-T', 8, '-f',
 	$script);
-until_true($node, 'SELECT count(*) > 20 FROM pg_stat_activity');
+until_true($node, 'SELECT count(*) > 100 FROM pg_stat_activity');
 my ($rounds, $wrong) = split /\|/,
   $node->safe_psql('postgres', 'CALL compare_sums(4, 0, NULL)');
 cmp_ok($rounds, '>', 20, "the sums were compared often enough: $rounds");
