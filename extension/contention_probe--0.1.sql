@@ -1270,6 +1270,63 @@ COMMENT ON COLUMN @extschema@.cpu_sharing.backend_samples IS
 COMMENT ON COLUMN @extschema@.cpu_sharing.sibling_share IS
 'Share of backend_samples with another backend on a sibling: of the time of backends, that on shared cores. NULL if there were none.';
 
+CREATE FUNCTION @extschema@.perf_counters(
+    OUT pid integer,
+    OUT backend_type text,
+    OUT task_clock double precision,
+    OUT context_switches bigint,
+    OUT cpu_migrations bigint,
+    OUT page_faults bigint,
+    OUT cycles bigint,
+    OUT instructions bigint,
+    OUT ipc double precision,
+    OUT llc_misses bigint,
+    OUT node_load_misses bigint,
+    OUT updated_at timestamptz,
+    OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_perf_counters'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+CREATE VIEW @extschema@.perf_counters AS
+SELECT *
+  FROM @extschema@.perf_counters();
+
+REVOKE ALL ON FUNCTION @extschema@.perf_counters() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.perf_counters() TO pg_monitor;
+GRANT SELECT ON @extschema@.perf_counters TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.perf_counters() IS
+'Source of the view perf_counters.';
+COMMENT ON VIEW @extschema@.perf_counters IS
+'Counters of the kernel and of the CPU by perf_event_open, for each process that has ended a transaction while contention_probe.perf_events was on; since it opened them, as of updated_at. Exact; hardware counters that had to share the hardware are scaled up: estimated. The rows departed and total have pid NULL and count since server start.';
+COMMENT ON COLUMN @extschema@.perf_counters.pid IS
+'Process; NULL for sums, and for those of other users without pg_read_all_stats.';
+COMMENT ON COLUMN @extschema@.perf_counters.backend_type IS
+'Kind of process, as in pg_stat_activity; departed: the sum of those that have left or closed them; total: the sum of all rows.';
+COMMENT ON COLUMN @extschema@.perf_counters.task_clock IS
+'Time on a CPU, in ms.';
+COMMENT ON COLUMN @extschema@.perf_counters.context_switches IS
+'Times that it left the CPU.';
+COMMENT ON COLUMN @extschema@.perf_counters.cpu_migrations IS
+'Times that it was moved to another CPU.';
+COMMENT ON COLUMN @extschema@.perf_counters.page_faults IS
+'Page faults.';
+COMMENT ON COLUMN @extschema@.perf_counters.cycles IS
+'CPU cycles.';
+COMMENT ON COLUMN @extschema@.perf_counters.instructions IS
+'Instructions executed.';
+COMMENT ON COLUMN @extschema@.perf_counters.ipc IS
+'Instructions for each cycle.';
+COMMENT ON COLUMN @extschema@.perf_counters.llc_misses IS
+'Reads that missed the last-level cache.';
+COMMENT ON COLUMN @extschema@.perf_counters.node_load_misses IS
+'Reads that went to the memory of another NUMA node.';
+COMMENT ON COLUMN @extschema@.perf_counters.updated_at IS
+'When the process last told: at most 10 ms before the end of its last transaction.';
+COMMENT ON COLUMN @extschema@.perf_counters.reason IS
+'Why counters are missing, or count in user mode only; NULL if all count.';
+
 CREATE FUNCTION @extschema@.reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'cprobe_reset'

@@ -30,6 +30,7 @@
 #include "compat.h"
 #include "machine/topology.h"
 #include "probe/libc_hooks.h"
+#include "probe/perf_account.h"
 #include "probe/query.h"
 #include "probe/region.h"
 #include "probe/semaphores.h"
@@ -82,6 +83,13 @@ static const struct config_enum_entry cprobe_instrument_options[] = {
 	{"none", CPROBE_INSTRUMENT_NONE, false},
 	{"waits", CPROBE_INSTRUMENT_WAITS, false},
 	{"full", CPROBE_INSTRUMENT_FULL, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry cprobe_perf_events_options[] = {
+	{"off", CPROBE_PERF_OFF, false},
+	{"software", CPROBE_PERF_SOFTWARE, false},
+	{"hardware", CPROBE_PERF_HARDWARE, false},
 	{NULL, 0, false}
 };
 
@@ -230,6 +238,13 @@ cprobe_define_running_settings(void)
 							CPROBE_STUCK_AFTER_MIN_MS,
 							CPROBE_STUCK_AFTER_MAX_MS,
 							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomEnumVariable("contention_probe.perf_events",
+							 "Counters that each process opens for itself, for the view perf_counters.",
+							 "hardware includes software.",
+							 &cprobe_perf_events,
+							 CPROBE_PERF_OFF,
+							 cprobe_perf_events_options,
+							 PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.machine_interval",
 							"Time between two looks of the sampler at the CPUs that processes run on; 0 turns them off.",
 							"Rounded up to a whole number of sample intervals.",

@@ -19,6 +19,7 @@
 #include "probe/event_names.h"
 #include "probe/lock_account.h"
 #include "probe/numa_areas.h"
+#include "probe/perf_account.h"
 #include "probe/region.h"
 #include "probe/slot.h"
 #include "probe/stacks.h"
@@ -95,6 +96,9 @@ cprobe_region_lay_out_machine(CprobeSharedRegion *region, Size *total)
 	region->seen_offset = cprobe_region_place(total,
 											  mul_size(region->slot_count,
 													   cprobe_seen_bytes()));
+	region->perf_offset = cprobe_region_place(total,
+											  mul_size(region->slot_count + 1,
+													   sizeof(CprobeSharedPerf)));
 }
 
 /* Fill in every offset; the same arithmetic sizes and creates the region. */
@@ -327,6 +331,12 @@ void *
 cprobe_region_seen(void)
 {
 	return cprobe_region_at(cprobe_region->seen_offset);
+}
+
+void *
+cprobe_region_perf(void)
+{
+	return cprobe_region_at(cprobe_region->perf_offset);
 }
 
 CprobeSharedRing *

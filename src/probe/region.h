@@ -12,7 +12,8 @@
  *	   header | slots | departed | departed hits | histograms | queries |
  *	   query events | locks | pages | hand-offs | stacks | modules |
  *	   profile | history | backend type names | statistics flushes |
- *	   distances | placement of areas | cores | processes on nodes
+ *	   distances | placement of areas | cores | processes on nodes |
+ *	   perf counters
  *
  * Sizes follow from the server's own numbers at its start.  Memory is handed
  * out zeroed by the server and the slots are not touched at start: a slot's
@@ -144,6 +145,7 @@ typedef struct CprobeSharedRegion
 	Size		numa_areas_offset;
 	Size		cores_offset;
 	Size		seen_offset;
+	Size		perf_offset;
 	CprobeSharedEventIndex events;
 
 	/*
@@ -224,6 +226,7 @@ extern CprobeSharedMap *cprobe_region_distances(void);
 extern CprobeSharedNumaAreas *cprobe_region_numa_areas(void);
 extern CprobeSharedCores *cprobe_region_cores(void);
 extern void *cprobe_region_seen(void);
+extern void *cprobe_region_perf(void);
 
 /* Name of a backend type code, for display. */
 extern const char *cprobe_region_type_name(uint32 type);

@@ -15,6 +15,7 @@
 
 #include "machine/process_times.h"
 #include "probe/activity.h"
+#include "probe/perf_account.h"
 #include "probe/usage.h"
 
 /* The process whose leaving is prepared for; children inherit another's. */
@@ -126,7 +127,10 @@ cprobe_usage_leave(int code, Datum arg)
 
 	(void) code;
 	(void) arg;
-	if (cprobe_region == NULL || !cprobe_usage_read(MyProcPid, &usage))
+	if (cprobe_region == NULL)
+		return;
+	cprobe_perf_leave();
+	if (!cprobe_usage_read(MyProcPid, &usage))
 		return;
 	for (int i = 0; i < CPROBE_PROCESS_COUNTERS; i++)
 		pg_atomic_fetch_add_u64(&cprobe_region->departed_usage[i],
@@ -166,6 +170,11 @@ cprobe_usage_at_transaction(XactEvent event, void *arg)
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PREPARE:
 			cprobe_usage_count_transaction();
+			cprobe_perf_at_transaction();
+			break;
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_PARALLEL_ABORT:
+			cprobe_perf_at_transaction();
 			break;
 		default:
 			break;
