@@ -114,19 +114,20 @@ cprobe_frames_capture(const void *frame, uint64 *frames, int max_depth)
 		uintptr_t	call = cprobe_frames_step(&current, low);
 		const CprobeText *code = cprobe_text_map_find(call);
 
-		if (code == NULL || code->kind == CPROBE_TEXT_NAMELESS)
+		low = above;
+		if (unlikely(code == NULL || code->kind == CPROBE_TEXT_NAMELESS))
 			break;
-		if (call == cprobe_main_call)
+		if (unlikely(call == cprobe_main_call))
 			return count;
-		if (code->kind == CPROBE_TEXT_MODULE && count == max_depth)
+		if (code->kind != CPROBE_TEXT_MODULE)
+			continue;
+		if (unlikely(count == max_depth))
 		{
 			frames[count++] = CPROBE_FRAME_CUT;
 			return count;
 		}
-		if (code->kind == CPROBE_TEXT_MODULE)
-			frames[count++] = CPROBE_FRAME(code->module,
-										   call - code->load_address);
-		low = above;
+		frames[count++] = CPROBE_FRAME(code->module,
+									   call - code->load_address);
 	}
 	frames[count++] = CPROBE_FRAME_DOUBT;
 	return count;

@@ -65,13 +65,8 @@ StaticAssertDecl(CPROBE_TEXT_MAX <= PG_UINT8_MAX + 1,
 static const CprobeText *cprobe_own_text = &cprobe_texts[0];
 static const CprobeText *cprobe_last_text = &cprobe_texts[0];
 
+CprobeText	cprobe_program_text;
 bool		cprobe_text_map_is_stale = false;
-
-static inline bool
-cprobe_text_holds(const CprobeText *code, uintptr_t address)
-{
-	return address - code->start < code->end - code->start;
-}
 
 /* Place in the order of the first segment behind the address. */
 static inline int
@@ -257,6 +252,7 @@ cprobe_text_map_init(CprobeModuleIntern intern, const char *program_path,
 	cprobe_own_text = &cprobe_texts[0];
 	cprobe_last_text = &cprobe_texts[0];
 	cprobe_text_map_scan();
+	cprobe_program_text = cprobe_texts[0];
 }
 
 /*
@@ -297,12 +293,10 @@ cprobe_text_map_learn(uintptr_t address)
 }
 
 const CprobeText *
-cprobe_text_map_find(uintptr_t address)
+cprobe_text_map_find_library(uintptr_t address)
 {
 	const CprobeText *code;
 
-	if (likely(cprobe_text_holds(&cprobe_texts[0], address)))
-		return &cprobe_texts[0];
 	if (cprobe_text_holds(cprobe_own_text, address))
 		return cprobe_own_text;
 	if (cprobe_text_holds(cprobe_last_text, address))

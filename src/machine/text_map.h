@@ -65,12 +65,30 @@ extern void cprobe_text_map_init(CprobeModuleIntern intern,
 								 const char *program_path,
 								 const void *own_code);
 
+/* The main program's code, set by cprobe_text_map_init. */
+extern CprobeText cprobe_program_text;
+
+static inline bool
+cprobe_text_holds(const CprobeText *code, uintptr_t address)
+{
+	return address - code->start < code->end - code->start;
+}
+
+/* As cprobe_text_map_find, for addresses outside of the main program. */
+extern const CprobeText *cprobe_text_map_find_library(uintptr_t address);
+
 /*
  * The segment that holds an address; NULL if it is in no module's code.  Hook
  * context.  Cost: 1 ns in the main program, 5 ns in libraries; 30 ns for what
  * is no code; some microseconds once for a library that is new.
  */
-extern const CprobeText *cprobe_text_map_find(uintptr_t address);
+static inline const CprobeText *
+cprobe_text_map_find(uintptr_t address)
+{
+	if (likely(cprobe_text_holds(&cprobe_program_text, address)))
+		return &cprobe_program_text;
+	return cprobe_text_map_find_library(address);
+}
 
 /* An unknown address was met, and the linker could not be asked. */
 extern bool cprobe_text_map_is_stale;
