@@ -338,7 +338,8 @@ typedef struct CprobeServerArea
 
 /*
  * What only the test module needs.  18: the flag of an LWLock with waiters
- * moved.  19: the server keeps the names of all tranches.
+ * moved.  19: the server keeps the names of all tranches; content locks are
+ * no LWLocks.
  */
 #if PG_VERSION_NUM >= 180000
 #define CPROBE_LWLOCK_HAS_WAITERS ((uint32) 1 << 31)
@@ -348,9 +349,12 @@ typedef struct CprobeServerArea
 #if PG_VERSION_NUM >= 190000
 #define CPROBE_NEW_TRANCHE_ID(name) LWLockNewTrancheId(name)
 #define CPROBE_REGISTER_TRANCHE(id, name) ((void) (id), (void) (name))
+#define CPROBE_CONTENT_LWLOCK(descriptor) ((void) (descriptor), (LWLock *) NULL)
 #else
 #define CPROBE_NEW_TRANCHE_ID(name) ((void) (name), LWLockNewTrancheId())
 #define CPROBE_REGISTER_TRANCHE(id, name) LWLockRegisterTranche(id, name)
+#define CPROBE_CONTENT_LWLOCK(descriptor) \
+	BufferDescriptorGetContentLock(descriptor)
 #endif
 
 /*

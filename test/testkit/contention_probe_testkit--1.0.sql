@@ -3,23 +3,30 @@
 \echo Use "CREATE EXTENSION contention_probe_testkit" to load this file. \quit
 
 CREATE FUNCTION tk_hold(lock text, mode text DEFAULT 'exclusive',
-	ms int DEFAULT 200, in_wait_event bool DEFAULT false)
+	ms int DEFAULT 200, pastime text DEFAULT 'sleep')
 RETURNS double precision
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION tk_hold(text, text, int, bool) IS
-'take a lock, sleep, release it; ms held';
+COMMENT ON FUNCTION tk_hold(text, text, int, text) IS
+'take a lock, pass the time (sleep; latch: asleep under a wait event; spin: awake), release it; ms held';
 
-CREATE FUNCTION tk_wait_on(lock text, mode text DEFAULT 'exclusive')
+CREATE FUNCTION tk_wait_on(lock text, mode text DEFAULT 'exclusive',
+	once_held bool DEFAULT false)
 RETURNS double precision
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION tk_wait_on(text, text) IS
-'take and release a lock; ms that it took';
+COMMENT ON FUNCTION tk_wait_on(text, text, bool) IS
+'take and release a lock, once somebody holds it; ms that it took';
 
 CREATE FUNCTION tk_acquire_many(lock text, mode text, n int)
 RETURNS double precision
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION tk_acquire_many(text, text, int) IS
 'take and release a lock n times; ms that it took';
+
+CREATE FUNCTION tk_is_held(lock text)
+RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_is_held(text) IS
+'does anybody hold the lock now?';
 
 CREATE FUNCTION tk_chain(first text, second text)
 RETURNS double precision
@@ -91,9 +98,10 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION tk_wal_insert_lock_count() IS
 'WAL insertion locks that contention_probe has found';
 
-REVOKE ALL ON FUNCTION tk_hold(text, text, int, bool) FROM PUBLIC;
-REVOKE ALL ON FUNCTION tk_wait_on(text, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_hold(text, text, int, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_wait_on(text, text, bool) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_acquire_many(text, text, int) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_is_held(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_chain(text, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_lose_wakeup(text, int) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_rescue(text) FROM PUBLIC;

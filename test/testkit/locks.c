@@ -11,6 +11,7 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/dsm.h"
 #include "storage/latch.h"
@@ -24,6 +25,7 @@
 PG_FUNCTION_INFO_V1(tk_hold);
 PG_FUNCTION_INFO_V1(tk_wait_on);
 PG_FUNCTION_INFO_V1(tk_acquire_many);
+PG_FUNCTION_INFO_V1(tk_is_held);
 PG_FUNCTION_INFO_V1(tk_chain);
 PG_FUNCTION_INFO_V1(tk_lose_wakeup);
 PG_FUNCTION_INFO_V1(tk_rescue);
@@ -39,6 +41,9 @@ PG_FUNCTION_INFO_V1(tk_spin_wait);
 #define TESTKIT_MAX_SPIN_MS 5000
 
 #define TESTKIT_POLL_US 500
+
+/* Looks, one after the other, at which a lock must be held. */
+#define TESTKIT_HELD_LOOKS 10
 
 #define TESTKIT_NS_PER_MS (CPROBE_NS_PER_S / 1000)
 
@@ -96,13 +101,82 @@ testkit_release(const CprobeTestLock *lock)
 		LWLockRelease(lock->lwlock);
 }
 
+static bool
+testkit_is_held(const CprobeTestLock *lock)
+{
+	LWLock	   *lwlock = lock->lwlock;
+
+	if (lwlock == NULL)
+	{
+		BufferDesc *descriptor = GetBufferDescriptor(lock->buffer - 1);
+
+		lwlock = CPROBE_CONTENT_LWLOCK(descriptor);
+		if (lwlock == NULL)
+			return CPROBE_BUFFER_IS_LOCKED_EXCLUSIVE(descriptor) ||
+				CPROBE_BUFFER_SHARE_HOLDERS(descriptor) > 0;
+	}
+	return (pg_atomic_read_u32(&lwlock->state) &
+			(CPROBE_LWLOCK_EXCLUSIVE | CPROBE_LWLOCK_SHARED_MASK)) != 0;
+}
+
 /*
- * Sleep with locks held.  With a wait event the process sleeps on its latch,
- * else in a call that the server shows as no wait.  The latch is left set:
- * whoever set it meanwhile is served once the lock is released.
+ * Return once somebody holds the lock, and not just for a moment.  The sleep
+ * is none that the server would show as a wait.
  */
 static void
-testkit_sleep(int ms, bool in_wait_event)
+testkit_await_holder(const CprobeTestLock *lock)
+{
+	uint64		begin_ns = cprobe_clock_now_ns();
+	int			looks = 0;
+
+	while (looks < TESTKIT_HELD_LOOKS)
+	{
+		looks = testkit_is_held(lock) ? looks + 1 : 0;
+		CHECK_FOR_INTERRUPTS();
+		if (testkit_ms_since(begin_ns) > TESTKIT_MAX_HOLD_MS)
+			elog(ERROR, "nobody took the lock");
+		pg_usleep(TESTKIT_POLL_US);
+	}
+}
+
+/* How a holder passes the time. */
+typedef enum CprobeTestPastime
+{
+	TESTKIT_SLEEP,				/* asleep, in what the server shows as no wait */
+	TESTKIT_LATCH,				/* asleep, on its latch under a wait event */
+	TESTKIT_SPIN				/* awake */
+} CprobeTestPastime;
+
+static CprobeTestPastime
+testkit_pastime(const char *name)
+{
+	if (strcmp(name, "sleep") == 0)
+		return TESTKIT_SLEEP;
+	if (strcmp(name, "latch") == 0)
+		return TESTKIT_LATCH;
+	if (strcmp(name, "spin") == 0)
+		return TESTKIT_SPIN;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("\"%s\" is none of sleep, latch, spin", name)));
+}
+
+/* Sleep on the latch for that long, or until it is set. */
+static void
+testkit_sleep_on_latch(uint64 ns)
+{
+	(void) WaitLatch(MyLatch,
+					 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 (long) (ns / TESTKIT_NS_PER_MS + 1), PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+}
+
+/*
+ * Pass the time with locks held.  The latch is left set: whoever set it
+ * meanwhile is served once the lock is released.
+ */
+static void
+testkit_pass(int ms, CprobeTestPastime pastime)
 {
 	uint64		end_ns;
 	uint64		now_ns;
@@ -110,38 +184,33 @@ testkit_sleep(int ms, bool in_wait_event)
 	end_ns = cprobe_clock_now_ns() + (uint64) ms * TESTKIT_NS_PER_MS;
 	while ((now_ns = cprobe_clock_now_ns()) < end_ns)
 	{
-		if (in_wait_event)
-		{
-			(void) WaitLatch(MyLatch,
-							 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-							 (long) ((end_ns - now_ns) / TESTKIT_NS_PER_MS + 1),
-							 PG_WAIT_EXTENSION);
-			ResetLatch(MyLatch);
-		}
-		else
+		if (pastime == TESTKIT_LATCH)
+			testkit_sleep_on_latch(end_ns - now_ns);
+		else if (pastime == TESTKIT_SLEEP)
 			pg_usleep(TESTKIT_POLL_US);
 	}
-	if (in_wait_event)
+	if (pastime == TESTKIT_LATCH)
 		SetLatch(MyLatch);
 }
 
-/* tk_hold(lock text, mode text, ms int, in_wait_event bool): ms held. */
+/* tk_hold(lock text, mode text, ms int, pastime text): ms held. */
 Datum
 tk_hold(PG_FUNCTION_ARGS)
 {
 	CprobeTestMode mode = testkit_mode(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	int			ms = PG_GETARG_INT32(2);
-	bool		in_wait_event = PG_GETARG_BOOL(3);
+	CprobeTestPastime pastime;
 	CprobeTestLock lock;
 	uint64		begin_ns;
 	double		held_ms = 0;
 
 	testkit_check_ms(ms, TESTKIT_MAX_HOLD_MS);
+	pastime = testkit_pastime(text_to_cstring(PG_GETARG_TEXT_PP(3)));
 	lock = testkit_lock_locate(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	if (testkit_acquire(&lock, mode))
 	{
 		begin_ns = cprobe_clock_now_ns();
-		testkit_sleep(ms, in_wait_event);
+		testkit_pass(ms, pastime);
 		held_ms = testkit_ms_since(begin_ns);
 		testkit_release(&lock);
 	}
@@ -149,7 +218,10 @@ tk_hold(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(held_ms);
 }
 
-/* tk_wait_on(lock text, mode text): ms that it took to get the lock. */
+/*
+ * tk_wait_on(lock text, mode text, once_held bool): ms that it took to get
+ * the lock; once_held: begin when somebody holds it.
+ */
 Datum
 tk_wait_on(PG_FUNCTION_ARGS)
 {
@@ -160,6 +232,8 @@ tk_wait_on(PG_FUNCTION_ARGS)
 	bool		acquired;
 
 	lock = testkit_lock_locate(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	if (PG_GETARG_BOOL(2))
+		testkit_await_holder(&lock);
 	begin_ns = cprobe_clock_now_ns();
 	acquired = testkit_acquire(&lock, mode);
 	waited_ms = testkit_ms_since(begin_ns);
@@ -190,6 +264,19 @@ tk_acquire_many(PG_FUNCTION_ARGS)
 	taken_ms = testkit_ms_since(begin_ns);
 	testkit_lock_forget(&lock);
 	PG_RETURN_FLOAT8(taken_ms);
+}
+
+/* tk_is_held(lock text): does anybody hold it now? */
+Datum
+tk_is_held(PG_FUNCTION_ARGS)
+{
+	CprobeTestLock lock;
+	bool		held;
+
+	lock = testkit_lock_locate(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	held = testkit_is_held(&lock);
+	testkit_lock_forget(&lock);
+	PG_RETURN_BOOL(held);
 }
 
 /* tk_chain(first text, second text): hold one, wait for the other. */
@@ -319,7 +406,7 @@ tk_spin_hold(PG_FUNCTION_ARGS)
 	HOLD_INTERRUPTS();
 	SpinLockAcquire(&shared->spinlock);
 	begin_ns = cprobe_clock_now_ns();
-	testkit_sleep(ms, false);
+	testkit_pass(ms, TESTKIT_SLEEP);
 	held_ms = testkit_ms_since(begin_ns);
 	SpinLockRelease(&shared->spinlock);
 	RESUME_INTERRUPTS();
