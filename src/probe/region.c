@@ -114,6 +114,9 @@ cprobe_region_lay_out(CprobeSharedRegion *region,
 	region->slots_offset = cprobe_region_place(&total,
 											   mul_size(region->slot_count,
 														region->slot_bytes));
+	region->pulses_offset = cprobe_region_place(&total,
+												mul_size(region->slot_count,
+														 sizeof(CprobeSharedPulse)));
 	region->departed_offset = cprobe_region_place(&total,
 												  mul_size(CPROBE_PARITIES * CPROBE_TYPES * events,
 														   sizeof(CprobeSharedWaits)));

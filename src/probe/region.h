@@ -9,7 +9,7 @@
  * One block of shared memory without absolute pointers: a header, then parts
  * at offsets that the header holds.
  *
- *	   header | slots | departed | departed hits | histograms | queries |
+ *	   header | slots | pulses | departed | departed hits | histograms | queries |
  *	   query events | locks | pages | hand-offs | stacks | modules |
  *	   profile | history | backend type names | statistics flushes |
  *	   distances | placement of areas | cores | processes on nodes |
@@ -127,6 +127,7 @@ typedef struct CprobeSharedRegion
 	uint32		slot_count;		/* one for each process number */
 	Size		slot_bytes;		/* distance between slots */
 	Size		slots_offset;
+	Size		pulses_offset;
 	Size		departed_offset;
 	Size		departed_hits_offset;
 	Size		histograms_offset;

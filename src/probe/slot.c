@@ -93,6 +93,7 @@ static void
 cprobe_slot_take(CprobeSharedSlot *slot)
 {
 	uint32		epoch = cprobe_region_epoch();
+	CprobeSharedPulse *pulse = cprobe_slot_pulse(cprobe_slot_number(slot));
 
 	cprobe_slot_begin_change(slot);
 	if (slot->pid != 0 && slot->epoch == epoch)
@@ -109,8 +110,8 @@ cprobe_slot_take(CprobeSharedSlot *slot)
 	cprobe_handoff_forget(slot);
 
 	/* A predecessor that was killed in its sleep left the wait open. */
-	pg_atomic_write_u32(&slot->wait_sequence,
-						(pg_atomic_read_u32(&slot->wait_sequence) + 1) & ~1U);
+	pg_atomic_write_u32(&pulse->wait_sequence,
+						(pg_atomic_read_u32(&pulse->wait_sequence) + 1) & ~1U);
 	pg_atomic_write_u32(&slot->held_sequence,
 						(pg_atomic_read_u32(&slot->held_sequence) + 1) & ~1U);
 	cprobe_slot_end_change(slot);

@@ -42,12 +42,11 @@ typedef struct CprobeSharedSlot
 	uint32		type;			/* backend type code */
 
 	/*
-	 * Current wait.  The owner fills the fields while wait_sequence is even,
-	 * then makes it odd behind a write barrier: waiting.  At the end it makes
-	 * it even.  A reader takes the fields if the sequence is odd and the same
-	 * before and behind them.
+	 * Current wait.  The owner fills the fields while the wait_sequence of
+	 * its pulse is even, then makes it odd behind a write barrier: waiting.
+	 * At the end it makes it even.  A reader takes the fields if the sequence
+	 * is odd and the same before and behind them.
 	 */
-	pg_atomic_uint32 wait_sequence;
 	uint32		wait_info;		/* the server's 32-bit wait event */
 	uint64		wait_since_ns;	/* clock.h */
 	uint64		wait_query_id;	/* innermost statement, 0 = none known */
@@ -109,6 +108,26 @@ typedef struct CprobeSharedSlot
 StaticAssertDecl(offsetof(CprobeSharedSlot, wait_idle) < PG_CACHE_LINE_SIZE,
 				 "what samplers look at fits into one cache line");
 
+/*
+ * What the sampler looks at in each tick, of every process: a cache line each,
+ * so that owners do not disturb one another, and next to those of the others.
+ * In the slots, some kilobytes apart, each would cost a look into the page
+ * table, and that was most of the sampler's time.
+ */
+typedef union CprobeSharedPulse
+{
+	pg_atomic_uint32 wait_sequence; /* see CprobeSharedSlot; the owner's */
+	char		line[PG_CACHE_LINE_SIZE];
+} CprobeSharedPulse;
+
+/* Pulse of a process number, in range. */
+static inline CprobeSharedPulse *
+cprobe_slot_pulse(uint32 number)
+{
+	return (CprobeSharedPulse *) ((char *) cprobe_region +
+								  cprobe_region->pulses_offset) + number;
+}
+
 /* Slot of a process number, in range. */
 static inline CprobeSharedSlot *
 cprobe_slot_get(uint32 number)
@@ -116,6 +135,15 @@ cprobe_slot_get(uint32 number)
 	return (CprobeSharedSlot *) ((char *) cprobe_region +
 								 cprobe_region->slots_offset +
 								 number * cprobe_region->slot_bytes);
+}
+
+/* Number of a slot. */
+static inline uint32
+cprobe_slot_number(const CprobeSharedSlot *slot)
+{
+	return (uint32) (((const char *) slot - (const char *) cprobe_region -
+					  cprobe_region->slots_offset) /
+					 cprobe_region->slot_bytes);
 }
 
 /* Bytes of a slot for that many events, a multiple of the cache line. */

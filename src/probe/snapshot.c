@@ -217,10 +217,12 @@ CprobeCurrentWait
 cprobe_snapshot_current_wait(CprobeSharedSlot *slot)
 {
 	CprobeCurrentWait wait = {0};
+	pg_atomic_uint32 *sequence =
+	&cprobe_slot_pulse(cprobe_slot_number(slot))->wait_sequence;
 
 	for (int tries = 0; tries < CPROBE_SNAPSHOT_MAX_ROUNDS; tries++)
 	{
-		wait.sequence = pg_atomic_read_u32(&slot->wait_sequence);
+		wait.sequence = pg_atomic_read_u32(sequence);
 		if ((wait.sequence & 1) == 0)
 			break;
 		pg_read_barrier();
@@ -235,7 +237,7 @@ cprobe_snapshot_current_wait(CprobeSharedSlot *slot)
 		wait.page = slot->wait_page;
 		wait.stack = slot->wait_stack;
 		pg_read_barrier();
-		if (pg_atomic_read_u32(&slot->wait_sequence) == wait.sequence)
+		if (pg_atomic_read_u32(sequence) == wait.sequence)
 		{
 			wait.waiting = true;
 			break;

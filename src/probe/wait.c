@@ -87,6 +87,9 @@ cprobe_wait_is_idle(uint32 info)
 static void
 cprobe_wait_publish(CprobeSharedSlot *slot, bool idle)
 {
+	pg_atomic_uint32 *sequence =
+	&cprobe_slot_pulse(cprobe_slot_my_number())->wait_sequence;
+
 	slot->wait_info = cprobe_wait.info;
 	slot->wait_since_ns = cprobe_wait.since_ns;
 	slot->wait_query_id = cprobe_wait.query_id;
@@ -99,15 +102,16 @@ cprobe_wait_publish(CprobeSharedSlot *slot, bool idle)
 	slot->wait_page = cprobe_wait.lock.page;
 	slot->wait_stack = cprobe_stack_position(&cprobe_wait.stack);
 	pg_write_barrier();
-	pg_atomic_write_u32(&slot->wait_sequence,
-						pg_atomic_read_u32(&slot->wait_sequence) | 1);
+	pg_atomic_write_u32(sequence, pg_atomic_read_u32(sequence) | 1);
 }
 
 static void
-cprobe_wait_retract(CprobeSharedSlot *slot)
+cprobe_wait_retract(void)
 {
-	pg_atomic_write_u32(&slot->wait_sequence,
-						(pg_atomic_read_u32(&slot->wait_sequence) | 1) + 1);
+	pg_atomic_uint32 *sequence =
+	&cprobe_slot_pulse(cprobe_slot_my_number())->wait_sequence;
+
+	pg_atomic_write_u32(sequence, (pg_atomic_read_u32(sequence) | 1) + 1);
 }
 
 /*
@@ -244,7 +248,7 @@ cprobe_wait_account(CprobeSharedSlot *slot, CprobeSharedHistogram *histogram,
 		cprobe_wait_account_lock(slot, begin_ns, end_ns);
 	cprobe_wait_close_stack(slot->epoch, end_ns - begin_ns);
 	cprobe_held_locks_retract(slot);
-	cprobe_wait_retract(slot);
+	cprobe_wait_retract();
 }
 
 /*
@@ -304,7 +308,7 @@ cprobe_wait_leave(CprobeSharedSlot *slot, uint32 info, void *frame)
 		{
 			cprobe_suspended_wait = cprobe_wait;
 			cprobe_wait_is_open = false;
-			cprobe_wait_retract(slot);
+			cprobe_wait_retract();
 		}
 		else
 			cprobe_wait_close(slot);

@@ -64,7 +64,7 @@ cprobe_look_has_moved(uint32 number, int pid)
 	CprobeLookProcess *process = &cprobe_look_processes[number];
 	CprobeLookProcess now = {
 		.pid = pid,
-		.sequence = pg_atomic_read_u32(&cprobe_slot_get(number)->wait_sequence),
+		.sequence = pg_atomic_read_u32(&cprobe_slot_pulse(number)->wait_sequence),
 		.info = cprobe_activity_proc(number)->wait_event_info,
 	};
 	bool		moved = now.info == 0 || now.pid != process->pid ||

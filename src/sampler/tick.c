@@ -5,10 +5,11 @@
  *
  * Separate: see tick.h.
  *
- * The cost of a tick is that of touching, for each process, two cache lines
- * of its PGPROC and one of its slot.  A process that is still in the wait of
- * the last tick (the same sequence in its slot) needs nothing else: its
- * counter is remembered.  Only what has changed is looked at in full.
+ * The cost of a tick is that of touching memory.  For a process that is still
+ * in the idle wait of the last tick that is one line, its pulse: the same
+ * sequence, and the remembered counter grows.  For one in another wait it is
+ * two lines of its PGPROC besides.  Only what has changed is looked at in
+ * full.
  *
  * PGPROC is read without ProcArrayLock: pid and wait event are single words
  * that are copied once.  A process may leave between the two; then one sample
@@ -50,6 +51,23 @@ typedef struct CprobeTickProcess
 	CprobeStuckWatch watch;		/* of that wait, if it is for a lock */
 } CprobeTickProcess;
 
+/*
+ * What is remembered of an idle wait, apart from the rest, so that a thousand
+ * of them fit into the first-level cache.
+ */
+typedef struct CprobeTickIdle
+{
+	uint32		sequence;		/* of that wait; even = look in full */
+	pg_atomic_uint64 *samples;	/* its profile counter */
+} CprobeTickIdle;
+
+/*
+ * An idle process is looked at in full once in so many ticks all the same: one
+ * that was interrupted in its sleep, and left without another, seems to sleep
+ * on.  It is counted for no longer than that.
+ */
+#define CPROBE_TICK_IDLE_TICKS 100
+
 /* One tick. */
 typedef struct CprobeTick
 {
@@ -59,6 +77,8 @@ typedef struct CprobeTick
 } CprobeTick;
 
 static CprobeTickProcess *cprobe_tick_processes;
+static CprobeTickIdle *cprobe_tick_idles;
+static uint32 cprobe_tick_turn; /* 0 to CPROBE_TICK_IDLE_TICKS - 1 */
 static uint32 cprobe_tick_epoch;
 
 void
@@ -68,6 +88,10 @@ cprobe_tick_init(void)
 		MemoryContextAllocZero(TopMemoryContext,
 							   cprobe_region->slot_count *
 							   sizeof(CprobeTickProcess));
+	cprobe_tick_idles =
+		MemoryContextAllocZero(TopMemoryContext,
+							   cprobe_region->slot_count *
+							   sizeof(CprobeTickIdle));
 }
 
 void
@@ -229,6 +253,13 @@ cprobe_tick_examine(CprobeTickProcess *process, CprobeSharedSlot *slot,
 	return true;
 }
 
+/* Single-writer counter: the sampler's. */
+static inline void
+cprobe_tick_bump(pg_atomic_uint64 *counter)
+{
+	pg_atomic_write_u64(counter, pg_atomic_read_u64(counter) + 1);
+}
+
 static void
 cprobe_tick_count(CprobeTickProcess *process)
 {
@@ -249,8 +280,7 @@ cprobe_tick_count(CprobeTickProcess *process)
 	if (process->samples == NULL)
 		cprobe_map_drop(cprobe_region_profile());
 	else
-		pg_atomic_write_u64(process->samples,
-							pg_atomic_read_u64(process->samples) + 1);
+		cprobe_tick_bump(process->samples);
 }
 
 static void
@@ -287,8 +317,7 @@ static void
 cprobe_tick_look_at_lock(CprobeTickProcess *process, const CprobeTick *tick)
 {
 	if (process->lock_values != NULL)
-		pg_atomic_write_u64(&process->lock_values[CPROBE_LOCK_QUEUE_SAMPLES],
-							pg_atomic_read_u64(&process->lock_values[CPROBE_LOCK_QUEUE_SAMPLES]) + 1);
+		cprobe_tick_bump(&process->lock_values[CPROBE_LOCK_QUEUE_SAMPLES]);
 	cprobe_lock_samples_watch(&process->watch, process->pid,
 							  cprobe_region_type_name(process->type),
 							  &process->wait, tick->now_ns);
@@ -300,10 +329,12 @@ cprobe_tick_look(uint32 number, const CprobeTick *tick)
 {
 	CprobeTickProcess *process = &cprobe_tick_processes[number];
 	volatile PGPROC *proc = cprobe_activity_proc(number);
-	CprobeSharedSlot *slot = cprobe_slot_get(number);
+	CprobeSharedPulse *pulse = cprobe_slot_pulse(number);
+	CprobeTickIdle *idle = &cprobe_tick_idles[number];
 	int			pid = cprobe_activity_proc_pid(number);
 	uint32		info;
 
+	idle->sequence = 0;
 	if (pid == 0 || pid == MyProcPid)
 	{
 		process->pid = 0;
@@ -313,16 +344,31 @@ cprobe_tick_look(uint32 number, const CprobeTick *tick)
 		return;
 	info = proc->wait_event_info;
 	if ((process->sequence & 1) == 0 || info != process->info ||
-		pg_atomic_read_u32(&slot->wait_sequence) != process->sequence)
+		pg_atomic_read_u32(&pulse->wait_sequence) != process->sequence)
 	{
-		if (!cprobe_tick_examine(process, slot, info))
+		if (!cprobe_tick_examine(process, cprobe_slot_get(number), info))
 			return;
 	}
 	cprobe_tick_count(process);
+	if (process->idle && process->samples != NULL)
+	{
+		idle->sequence = process->sequence;
+		idle->samples = process->samples;
+	}
 	if (process->wait.lock != 0)
 		cprobe_tick_look_at_lock(process, tick);
 	if (tick->history && !process->idle)
 		cprobe_tick_record(process, tick->now);
+}
+
+/* Is the process with a number in the same idle wait as last time? */
+static inline bool
+cprobe_tick_still_idle(uint32 number)
+{
+	uint32		sequence = cprobe_tick_idles[number].sequence;
+
+	return (sequence & 1) != 0 &&
+		pg_atomic_read_u32(&cprobe_slot_pulse(number)->wait_sequence) == sequence;
 }
 
 void
@@ -341,10 +387,18 @@ cprobe_tick_run(bool history)
 		{
 			cprobe_tick_processes[i].samples = NULL;
 			cprobe_tick_processes[i].lock_values = NULL;
+			cprobe_tick_idles[i].sequence = 0;
 		}
 		cprobe_tick_epoch = epoch;
 	}
 	for (uint32 i = 0; i < cprobe_region->slot_count; i++)
-		cprobe_tick_look(i, &tick);
+	{
+		if (i % CPROBE_TICK_IDLE_TICKS != cprobe_tick_turn &&
+			cprobe_tick_still_idle(i))
+			cprobe_tick_bump(cprobe_tick_idles[i].samples);
+		else
+			cprobe_tick_look(i, &tick);
+	}
+	cprobe_tick_turn = (cprobe_tick_turn + 1) % CPROBE_TICK_IDLE_TICKS;
 	cprobe_lock_samples_run(epoch);
 }
