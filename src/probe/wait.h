@@ -32,16 +32,15 @@ extern bool cprobe_wait_is_open;
  * frame is the hook's frame address and tells apart loops.  False: do not
  * time this call, and do not call cprobe_wait_end.
  *
- * Hook context: any process, critical sections, signal handlers.  Cost: about
- * 60 ns, of which the clock is 25.  errno is kept.
+ * Hook context: any process, critical sections, signal handlers.  errno is kept.
+ * Cost: see bench/lock_wait_cost.  Exported for that benchmark.
  */
-extern bool cprobe_wait_start(CprobeHookId hook, uint32 info, void *frame);
+extern PGDLLEXPORT bool cprobe_wait_start(CprobeHookId hook, uint32 info, void *frame);
 
 /*
- * The call returned.  unfinished: the server will go on waiting.  Cost: about
- * 80 ns.  errno is kept.
+ * The call returned.  unfinished: the server will go on waiting.  errno is kept.
  */
-extern void cprobe_wait_end(bool unfinished);
+extern PGDLLEXPORT void cprobe_wait_end(bool unfinished);
 
 /*
  * How long the call that is being timed has lasted.  Between start and end;

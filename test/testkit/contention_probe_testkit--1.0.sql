@@ -98,6 +98,12 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION tk_wal_insert_lock_count() IS
 'WAL insertion locks that contention_probe has found';
 
+CREATE FUNCTION tk_hook_cost(lock text, waits int, cold bool,
+	OUT median_ns double precision, OUT p99_ns double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_hook_cost(text, int, bool) IS
+'what the hook of contention_probe costs for a wait, without the sleep';
+
 REVOKE ALL ON FUNCTION tk_hold(text, text, int, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_wait_on(text, text, bool) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_acquire_many(text, text, int) FROM PUBLIC;
@@ -114,3 +120,4 @@ REVOKE ALL ON FUNCTION tk_lock_tranche(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_lock_name(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_lock_name_at(int, bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_wal_insert_lock_count() FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_hook_cost(text, int, bool) FROM PUBLIC;
