@@ -151,20 +151,34 @@ is( $node->safe_psql('postgres',
 	'history is empty of what was before');
 
 # A wait over a reset counts with what came after it.
-in_background($session, 'SELECT pg_sleep(0.4);');
+my ($holder) = session($node);
+$holder->query_safe('SELECT pg_advisory_lock(1)');
+in_background($session, 'SELECT pg_advisory_lock(1);');
 until_true($node,
 	q{SELECT EXISTS (SELECT FROM contention_probe.backends
-	                  WHERE wait_event = 'PgSleep' AND wait_age > 200)});
-$node->safe_psql('postgres', 'SELECT contention_probe.reset()');
-$session->query_safe('SELECT 1');
+	                  WHERE wait_event = 'advisory' AND wait_age > 300)});
+my $rest = cost_of(
+	sub {
+		$node->safe_psql('postgres', 'SELECT contention_probe.reset()');
+		until_true($node,
+			q{SELECT clock_timestamp() > stats_since + interval '100 ms'
+			    FROM contention_probe.status});
+		$holder->query_safe('SELECT pg_advisory_unlock(1)');
+		$session->query_safe('SELECT 1');
+	});
 foreach my $view (qw(waits backend_waits query_waits))
 {
-	my ($waits, $time) = wait_numbers($node, $view, 'Timeout/PgSleep');
+	my ($waits, $time) = wait_numbers($node, $view, 'Lock/advisory');
 
 	is($waits, 1, "$view: a wait over a reset is one wait");
-	is_within($time, 0.01, 201, "$view: of the rest of its time");
+	is_within($time, 100, $rest, "$view: of the rest of its time");
 }
+my ($age) = one_row($node,
+	q{SELECT max_time FROM contention_probe.waits
+	   WHERE wait_event = 'advisory'});
+is_within($age, 100, $rest, 'its maximum as well');
 
+$holder->quit;
 $session->quit;
 $node->stop;
 done_testing();
