@@ -26,7 +26,6 @@ $node->safe_psql(
 	CREATE DATABASE other});
 my $holder = [ session($node) ];
 my @waiters = map { [ session($node) ] } 1 .. 2;
-my $event = $major >= 19 ? 'BufferExclusive' : 'BufferContent';
 
 sub page_of
 {
