@@ -34,6 +34,12 @@ cprobe_event_index_build(CprobeSharedEventIndex *index,
 			next += specs[i].event_count + 1;
 		}
 	}
+	/* Of classes that the caller does not know, there is only "(other)". */
+	for (int i = 1; i < CPROBE_EVENT_CLASSES; i++)
+	{
+		if (index->classes[i].base == 0)
+			index->classes[i].base = next++;
+	}
 	index->event_count = next;
 }
 

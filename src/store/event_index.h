@@ -10,7 +10,9 @@
  * one per id, then one "(other)" for ids beyond.  Classes with an idle twin
  * have a second such run for the waits of an idle process (a client that has
  * nothing to do waits in the same event as one in the middle of a COPY).
- * Number 0 takes what belongs to no known class.
+ * A class that the caller does not know has an "(other)" all the same, so that
+ * the waits of a class that a coming server adds are seen as its own.  Number 0
+ * takes what belongs to no class: class byte 0, and those that are too large.
  *
  * Immutable once built; then readable by any process in any context.  Nothing
  * here throws, allocates or locks.
@@ -36,7 +38,7 @@ typedef struct CprobeEventClassSpec
 
 typedef struct CprobeSharedEventClass
 {
-	uint32		base;			/* number of id 0; 0 = class not known */
+	uint32		base;			/* number of id 0; 0 in class 0 only */
 	uint32		count;			/* ids with a number of their own */
 	uint32		twin_base;		/* number of id 0 of the twin; 0 = none */
 	bool		always_idle;
