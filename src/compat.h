@@ -111,9 +111,11 @@
 #if PG_VERSION_NUM >= 180000
 #define CPROBE_LWLOCK_EXCLUSIVE ((uint32) (MAX_BACKENDS + 1))
 #define CPROBE_LWLOCK_SHARED_MASK ((uint32) MAX_BACKENDS)
+#define CPROBE_LWLOCK_HAS_WAITERS ((uint32) 1 << 31)
 #else
 #define CPROBE_LWLOCK_EXCLUSIVE ((uint32) 1 << 24)
 #define CPROBE_LWLOCK_SHARED_MASK (((uint32) 1 << 24) - 1)
+#define CPROBE_LWLOCK_HAS_WAITERS ((uint32) 1 << 30)
 #endif
 
 /* 19: how a buffer's state says who holds its content lock. */

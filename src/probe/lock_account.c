@@ -82,6 +82,17 @@ cprobe_lock_set_page(CprobeLockWait *wait, const void *descriptor)
 	wait->has_page = true;
 }
 
+/* An inferred lock may be no more than a word that looks like one. */
+static bool
+cprobe_is_buffer_descriptor(const void *address)
+{
+	uintptr_t	distance = (uintptr_t) address - (uintptr_t) BufferDescriptors;
+
+	return (uintptr_t) address >= (uintptr_t) BufferDescriptors &&
+		distance < (uintptr_t) NBuffers * sizeof(BufferDescPadded) &&
+		distance % sizeof(BufferDescPadded) == 0;
+}
+
 static CprobeLockWait
 cprobe_lock_identify_lwlock(uint16 tranche, void *frame)
 {
@@ -95,7 +106,7 @@ cprobe_lock_identify_lwlock(uint16 tranche, void *frame)
 	const void *descriptor;
 
 	descriptor = CPROBE_CONTENT_LOCK_BUFFER(find.lock, tranche);
-	if (descriptor != NULL)
+	if (descriptor != NULL && cprobe_is_buffer_descriptor(descriptor))
 		cprobe_lock_set_page(&wait, descriptor);
 	return wait;
 }

@@ -47,6 +47,11 @@ cprobe_scan_lwlock_queue(uintptr_t address, uint16 tranche)
 
 	if (!cprobe_lock_looks_valid((const void *) address, tranche))
 		return NULL;
+
+	/* Who queues says so first; a number followed by zeros does not. */
+	if (lock->waiters.head != CPROBE_NO_PROC &&
+		(lock->state.value & CPROBE_LWLOCK_HAS_WAITERS) == 0)
+		return NULL;
 	return &lock->waiters;
 }
 

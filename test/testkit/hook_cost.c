@@ -65,6 +65,10 @@ testkit_set_queued(LWLock *lock, bool queued)
 	MyProc->lwWaitLink.prev = CPROBE_NO_PROC;
 	lock->waiters.head = me;
 	lock->waiters.tail = me;
+	if (queued)
+		pg_atomic_fetch_or_u32(&lock->state, CPROBE_LWLOCK_HAS_WAITERS);
+	else
+		pg_atomic_fetch_and_u32(&lock->state, ~CPROBE_LWLOCK_HAS_WAITERS);
 	MyProc->lwWaiting = queued ? LW_WS_WAITING : LW_WS_NOT_WAITING;
 	MyProc->lwWaitMode = LW_EXCLUSIVE;
 }
@@ -79,7 +83,8 @@ testkit_chill(char *memory)
 }
 
 /* One wait; the lock's address is in this frame, as in the server's. */
-static __attribute__((noinline)) double
+static __attribute__((noinline))
+double
 testkit_one_wait(const CprobeTestCost *cost)
 {
 	LWLock	   *volatile lock = cost->lock;

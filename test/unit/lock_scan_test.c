@@ -51,6 +51,7 @@ push(LWLock *lock, int process)
 	else
 		processes[lock->waiters.tail].lwWaitLink.next = process;
 	lock->waiters.tail = process;
+	pg_atomic_write_u32(&lock->state, CPROBE_LWLOCK_HAS_WAITERS);
 }
 
 static LWLock *
@@ -106,6 +107,7 @@ forge(int head, int tail)
 	lock->tranche = TRANCHE;
 	lock->waiters.head = head;
 	lock->waiters.tail = tail;
+	pg_atomic_write_u32(&lock->state, CPROBE_LWLOCK_HAS_WAITERS);
 	return lock;
 }
 
@@ -164,6 +166,9 @@ test_forged_locks(void)
 	forge(PROCESSES, PROCESSES + 3);
 	cprobe_tap_ok(scan(words, 1).lock == NULL,
 				  "ends of a queue that are no processes");
+	pg_atomic_write_u32(&forge(8, 9)->state, 0);
+	cprobe_tap_ok(scan(words, 1).lock == NULL,
+				  "a queue that the lock's state does not know of");
 	forge(-7, -9);
 	cprobe_tap_ok(scan(words, 1).lock == NULL, "negative ends of a queue");
 }
