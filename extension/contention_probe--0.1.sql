@@ -140,7 +140,7 @@ COMMENT ON COLUMN @extschema@.hooks.hook IS
 COMMENT ON COLUMN @extschema@.hooks.symbol IS
 'The function or hook variable that it is set on.';
 COMMENT ON COLUMN @extschema@.hooks.mechanism IS
-'got: entry of the global offset table; callback: function pointer in the table of a kind of statistics; executor: a hook variable of the server.';
+'got: entry of the global offset table; callback: function pointer in the table of a kind of statistics; detour: first bytes of a function; executor: a hook variable of the server.';
 COMMENT ON COLUMN @extschema@.hooks.state IS
 'active; missing: the server does not call this function; refused: it could not be set; off: not part of this instrument level.';
 COMMENT ON COLUMN @extschema@.hooks.reason IS
@@ -494,7 +494,15 @@ CREATE FUNCTION @extschema@.lwlocks(
     OUT until_free_waits bigint,
     OUT home_node integer,
     OUT remote_handoffs bigint,
-    OUT smt_handoffs bigint)
+    OUT smt_handoffs bigint,
+    OUT shared_acquires bigint,
+    OUT exclusive_acquires bigint,
+    OUT conditional_failures bigint,
+    OUT contention double precision,
+    OUT timed_holds bigint,
+    OUT hold_mean_time double precision,
+    OUT hold_max_time double precision,
+    OUT hold_p95_time double precision)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_lwlocks'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 100;
@@ -510,7 +518,7 @@ GRANT SELECT ON @extschema@.lwlocks TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.lwlocks() IS
 'Source of the view lwlocks.';
 COMMENT ON VIEW @extschema@.lwlocks IS
-'LWLocks that were waited for, each by itself; content locks of pages are one row (see buffer_locks). Waits are exact, utilisation is sampled.';
+'LWLocks that were waited for, each by itself; content locks of pages are one row (see buffer_locks). At the level full also those of the fixed array and of WAL insertion that were acquired without waiting. Waits and acquisitions are exact, utilisation is sampled, hold times are estimated.';
 COMMENT ON COLUMN @extschema@.lwlocks.lock IS
 'Name of the lock; the tranche alone where only that is known.';
 COMMENT ON COLUMN @extschema@.lwlocks.tranche IS
@@ -551,6 +559,22 @@ COMMENT ON COLUMN @extschema@.lwlocks.remote_handoffs IS
 'Times that it was handed over to a process on another node. Exact, of the waits whose waker is known.';
 COMMENT ON COLUMN @extschema@.lwlocks.smt_handoffs IS
 'Times that it was handed over to a process on a sibling of the same core. Exact, of the waits whose waker is known.';
+COMMENT ON COLUMN @extschema@.lwlocks.shared_acquires IS
+'Acquisitions in shared mode, waited for or not. Exact; NULL at other levels than full, and for locks that are counted by tranche only.';
+COMMENT ON COLUMN @extschema@.lwlocks.exclusive_acquires IS
+'Acquisitions in exclusive mode, waited for or not. Exact; NULL at other levels than full, and for locks that are counted by tranche only.';
+COMMENT ON COLUMN @extschema@.lwlocks.conditional_failures IS
+'Attempts that gave up because the lock was taken. Exact; NULL at other levels than full, and for locks that are counted by tranche only.';
+COMMENT ON COLUMN @extschema@.lwlocks.contention IS
+'Waits per acquisition. Exact; NULL at other levels than full, and for locks that are counted by tranche only.';
+COMMENT ON COLUMN @extschema@.lwlocks.timed_holds IS
+'Acquisitions whose hold was timed: one in N, chosen at random (contention_probe.timed_fraction). Exact; NULL at other levels than full, and for locks that are counted by tranche only.';
+COMMENT ON COLUMN @extschema@.lwlocks.hold_mean_time IS
+'Mean time from acquisition to release, in ms. Estimated from the timed ones; NULL if there are none.';
+COMMENT ON COLUMN @extschema@.lwlocks.hold_max_time IS
+'The longest of the timed ones, in ms. Estimated: a longer one may not have been timed; NULL if there are none.';
+COMMENT ON COLUMN @extschema@.lwlocks.hold_p95_time IS
+'95th percentile, in ms. Estimated from the timed ones, right to a factor of two; NULL if there are none.';
 
 CREATE FUNCTION @extschema@.lwlock_tranches(
     OUT tranche text,
@@ -565,7 +589,15 @@ CREATE FUNCTION @extschema@.lwlock_tranches(
     OUT p95_time double precision,
     OUT proven_waits bigint,
     OUT inferred_waits bigint,
-    OUT until_free_waits bigint)
+    OUT until_free_waits bigint,
+    OUT shared_acquires bigint,
+    OUT exclusive_acquires bigint,
+    OUT conditional_failures bigint,
+    OUT contention double precision,
+    OUT timed_holds bigint,
+    OUT hold_mean_time double precision,
+    OUT hold_max_time double precision,
+    OUT hold_p95_time double precision)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_lwlock_tranches'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 100;
@@ -581,7 +613,7 @@ GRANT SELECT ON @extschema@.lwlock_tranches TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.lwlock_tranches() IS
 'Source of the view lwlock_tranches.';
 COMMENT ON VIEW @extschema@.lwlock_tranches IS
-'Waits for LWLocks by tranche: the sums of lwlocks. Exact, except for the percentile.';
+'Waits for and, at the level full, acquisitions of LWLocks by tranche. Exact, except for the percentile; hold times are estimated.';
 COMMENT ON COLUMN @extschema@.lwlock_tranches.tranche IS
 'Tranche: the wait event.';
 COMMENT ON COLUMN @extschema@.lwlock_tranches.waits IS
@@ -608,6 +640,22 @@ COMMENT ON COLUMN @extschema@.lwlock_tranches.inferred_waits IS
 'Waits whose lock is inferred: the only one of its tranche that the process referred to. Exact.';
 COMMENT ON COLUMN @extschema@.lwlock_tranches.until_free_waits IS
 'Waits for the release without acquiring it. Exact.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.shared_acquires IS
+'Acquisitions in shared mode, waited for or not. Exact; NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.exclusive_acquires IS
+'Acquisitions in exclusive mode, waited for or not. Exact; NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.conditional_failures IS
+'Attempts that gave up because the lock was taken. Exact; NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.contention IS
+'Waits per acquisition. Exact; NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.timed_holds IS
+'Acquisitions whose hold was timed: one in N, chosen at random (contention_probe.timed_fraction). Exact; NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.hold_mean_time IS
+'Mean time from acquisition to release, in ms. Estimated from the timed ones; NULL if there are none.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.hold_max_time IS
+'The longest of the timed ones, in ms. Estimated: a longer one may not have been timed; NULL if there are none.';
+COMMENT ON COLUMN @extschema@.lwlock_tranches.hold_p95_time IS
+'95th percentile, in ms. Estimated from the timed ones, right to a factor of two; NULL if there are none.';
 
 CREATE FUNCTION @extschema@.buffer_locks(
     OUT database oid,
@@ -857,6 +905,204 @@ COMMENT ON COLUMN @extschema@.wait_stacks.wait_time IS
 'Their total duration, in ms. Exact.';
 COMMENT ON FUNCTION @extschema@.folded_stacks() IS
 'The view wait_stacks as the input of flame graph tools: the stack, the wait event as its innermost frame, and the wait time in microseconds.';
+
+CREATE FUNCTION @extschema@.spinlocks(
+    OUT function text,
+    OUT file text,
+    OUT line integer,
+    OUT contended bigint,
+    OUT spins bigint,
+    OUT sleeps bigint,
+    OUT spin_time double precision,
+    OUT max_time double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_spinlocks'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 20;
+
+CREATE VIEW @extschema@.spinlocks AS
+SELECT s.function, s.file, s.line,
+       pg_catalog.sum(s.contended)::pg_catalog.int8 AS contended,
+       pg_catalog.sum(s.spins)::pg_catalog.int8 AS spins,
+       pg_catalog.sum(s.sleeps)::pg_catalog.int8 AS sleeps,
+       pg_catalog.sum(s.spin_time) AS spin_time,
+       pg_catalog.max(s.max_time) AS max_time
+  FROM @extschema@.spinlocks() AS s
+ GROUP BY s.function, s.file, s.line;
+
+REVOKE ALL ON FUNCTION @extschema@.spinlocks() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.spinlocks() TO pg_monitor;
+GRANT SELECT ON @extschema@.spinlocks TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.spinlocks() IS
+'Source of the view spinlocks.';
+COMMENT ON VIEW @extschema@.spinlocks IS
+'Places in the source where a spinlock, or the lock bit of a buffer header or of a lock queue, was found taken. Exact. Empty at other levels than full.';
+COMMENT ON COLUMN @extschema@.spinlocks.function IS
+'Function that wanted the lock.';
+COMMENT ON COLUMN @extschema@.spinlocks.file IS
+'Its source file.';
+COMMENT ON COLUMN @extschema@.spinlocks.line IS
+'Line in it.';
+COMMENT ON COLUMN @extschema@.spinlocks.contended IS
+'Acquisitions that found the lock taken. Exact.';
+COMMENT ON COLUMN @extschema@.spinlocks.spins IS
+'Looks that found it still taken. Exact.';
+COMMENT ON COLUMN @extschema@.spinlocks.sleeps IS
+'Sleeps between looks. Exact.';
+COMMENT ON COLUMN @extschema@.spinlocks.spin_time IS
+'Time from finding it taken to having it, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.spinlocks.max_time IS
+'The longest one, in ms. Exact.';
+
+CREATE FUNCTION @extschema@.wal_insertion(
+    OUT backend_type text,
+    OUT records bigint,
+    OUT bytes bigint,
+    OUT full_page_images bigint,
+    OUT insert_time double precision,
+    OUT insert_mean_time double precision,
+    OUT insert_p95_time double precision,
+    OUT lock_waits bigint,
+    OUT lock_wait_time double precision,
+    OUT finish_waits bigint,
+    OUT finish_wait_time double precision,
+    OUT buffers_full bigint,
+    OUT buffer_waits bigint,
+    OUT buffer_wait_time double precision,
+    OUT flushes bigint,
+    OUT flush_time double precision,
+    OUT flushes_done bigint,
+    OUT write_lock_waits bigint,
+    OUT write_lock_wait_time double precision,
+    OUT write_time double precision,
+    OUT sync_time double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_wal_insertion'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 5;
+
+CREATE VIEW @extschema@.wal_insertion AS
+SELECT *
+  FROM @extschema@.wal_insertion();
+
+REVOKE ALL ON FUNCTION @extschema@.wal_insertion() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.wal_insertion() TO pg_monitor;
+GRANT SELECT ON @extschema@.wal_insertion TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.wal_insertion() IS
+'Source of the view wal_insertion.';
+COMMENT ON VIEW @extschema@.wal_insertion IS
+'What inserting and flushing WAL costs, by kind of process. Counts and waits are exact; times of insertion are estimated from one record in N (contention_probe.timed_fraction).';
+COMMENT ON COLUMN @extschema@.wal_insertion.backend_type IS
+'Kind of process, as in pg_stat_activity; all background workers are one.';
+COMMENT ON COLUMN @extschema@.wal_insertion.records IS
+'WAL records inserted, as in pg_stat_wal. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.bytes IS
+'Their size, as in pg_stat_wal. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.full_page_images IS
+'Page images in them, as in pg_stat_wal. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.insert_time IS
+'Time that all records took to insert, waits included, in ms. Estimated. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.insert_mean_time IS
+'Time that one took, in ms. Estimated. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.insert_p95_time IS
+'95th percentile of it, in ms. Estimated, right to a factor of two. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.lock_waits IS
+'Sleeps for a WAL insertion lock. Exact. At other levels than full with those of finish_waits.';
+COMMENT ON COLUMN @extschema@.wal_insertion.lock_wait_time IS
+'Their total duration, in ms. Exact. At other levels than full with that of finish_waits.';
+COMMENT ON COLUMN @extschema@.wal_insertion.finish_waits IS
+'Sleeps until insertions of others were finished, before WAL could be written. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.finish_wait_time IS
+'Their total duration, in ms. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.buffers_full IS
+'Times that an insertion had to write WAL because the WAL buffers were full. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.buffer_waits IS
+'Sleeps for the lock WALBufMapping, to get a WAL buffer. Exact.';
+COMMENT ON COLUMN @extschema@.wal_insertion.buffer_wait_time IS
+'Their total duration, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.wal_insertion.flushes IS
+'Calls of XLogFlush. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.flush_time IS
+'Their total duration, in ms. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.flushes_done IS
+'Of these, those that neither slept nor wrote, for the WAL was flushed already. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion.write_lock_waits IS
+'Sleeps for the lock WALWrite. Exact.';
+COMMENT ON COLUMN @extschema@.wal_insertion.write_lock_wait_time IS
+'Their total duration, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.wal_insertion.write_time IS
+'Time spent writing WAL, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.wal_insertion.sync_time IS
+'Time spent syncing WAL, in ms. Exact.';
+
+CREATE FUNCTION @extschema@.wal_insertion_histogram(
+    OUT backend_type text,
+    OUT lower_us double precision,
+    OUT upper_us double precision,
+    OUT records bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_wal_insertion_histogram'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 50;
+
+CREATE VIEW @extschema@.wal_insertion_histogram AS
+SELECT *
+  FROM @extschema@.wal_insertion_histogram();
+
+REVOKE ALL ON FUNCTION @extschema@.wal_insertion_histogram() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.wal_insertion_histogram() TO pg_monitor;
+GRANT SELECT ON @extschema@.wal_insertion_histogram TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.wal_insertion_histogram() IS
+'Source of the view wal_insertion_histogram.';
+COMMENT ON VIEW @extschema@.wal_insertion_histogram IS
+'Times that WAL records took to insert, by kind of process, in buckets of powers of two; empty buckets are left out. Of the timed records only: one in N (contention_probe.timed_fraction), chosen at random, so each count is exact and the shape is estimated. Empty at other levels than full.';
+COMMENT ON COLUMN @extschema@.wal_insertion_histogram.backend_type IS
+'Kind of process, as in wal_insertion.';
+COMMENT ON COLUMN @extschema@.wal_insertion_histogram.lower_us IS
+'Shortest duration of the bucket, in us, inclusive.';
+COMMENT ON COLUMN @extschema@.wal_insertion_histogram.upper_us IS
+'Longest duration of the bucket, in us, exclusive; Infinity for the last one.';
+COMMENT ON COLUMN @extschema@.wal_insertion_histogram.records IS
+'Timed records in the bucket. Exact.';
+
+CREATE FUNCTION @extschema@.pgstat_reports(
+    OUT calls bigint,
+    OUT "time" double precision,
+    OUT forced bigint,
+    OUT partial bigint,
+    OUT postponed bigint,
+    OUT lock_waits bigint,
+    OUT lock_wait_time double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_pgstat_reports'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
+
+CREATE VIEW @extschema@.pgstat_reports AS
+SELECT *
+  FROM @extschema@.pgstat_reports();
+
+REVOKE ALL ON FUNCTION @extschema@.pgstat_reports() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.pgstat_reports() TO pg_monitor;
+GRANT SELECT ON @extschema@.pgstat_reports TO pg_monitor;
+
+COMMENT ON FUNCTION @extschema@.pgstat_reports() IS
+'Source of the view pgstat_reports.';
+COMMENT ON VIEW @extschema@.pgstat_reports IS
+'What handing over cumulative statistics costs all processes together: one row. Exact. The parts are in pgstat_flushes, waits for each lock in lwlocks.';
+COMMENT ON COLUMN @extschema@.pgstat_reports.calls IS
+'Calls of pgstat_report_stat, at the end of transactions. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.pgstat_reports."time" IS
+'Their total duration, in ms. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.pgstat_reports.forced IS
+'Of these, those that were asked to wait for locks. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.pgstat_reports.partial IS
+'Of these, those that left something because its lock was taken (kinds in pgstat_flushes). Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.pgstat_reports.postponed IS
+'Of these, those that did nothing because the last one was too short ago. Exact. NULL at other levels than full.';
+COMMENT ON COLUMN @extschema@.pgstat_reports.lock_waits IS
+'Waits for the locks PgStatsDSA, PgStatsHash and PgStatsData. Exact.';
+COMMENT ON COLUMN @extschema@.pgstat_reports.lock_wait_time IS
+'Their total duration, in ms. Exact.';
 
 CREATE FUNCTION @extschema@.pgstat_flushes(
     OUT kind text,

@@ -376,6 +376,41 @@ typedef struct CprobeServerArea
 #define CPROBE_HAS_STATIC_FLUSH 0
 #endif
 
+/* 17: the variable that an LWLock protects became an atomic one. */
+#if PG_VERSION_NUM >= 170000
+#define CPROBE_LOCK_VARIABLE pg_atomic_uint64
+#else
+#define CPROBE_LOCK_VARIABLE uint64
+#endif
+
+/* 19: the inserter of a WAL record tells the size of its page images. */
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_WAL_INSERT_ARGS \
+	struct XLogRecData *data, XLogRecPtr page_lsn, uint8 flags, \
+	int page_images, uint64 page_image_bytes, bool top_xid_included
+#define CPROBE_WAL_INSERT_PASS \
+	data, page_lsn, flags, page_images, page_image_bytes, top_xid_included
+#else
+#define CPROBE_WAL_INSERT_ARGS \
+	struct XLogRecData *data, XLogRecPtr page_lsn, uint8 flags, \
+	int page_images, bool top_xid_included
+#define CPROBE_WAL_INSERT_PASS \
+	data, page_lsn, flags, page_images, top_xid_included
+#endif
+
+/* 18: a process's count of full WAL buffers moved to the usage counters. */
+#if PG_VERSION_NUM >= 180000
+#include "executor/instrument.h"
+#define CPROBE_WAL_BUFFERS_FULL_COUNT() ((uint64) pgWalUsage.wal_buffers_full)
+#else
+#include "pgstat.h"
+#define CPROBE_WAL_BUFFERS_FULL_COUNT() \
+	((uint64) PendingWalStats.wal_buffers_full)
+#endif
+
+/* A variable of this library that is not looked up through a table. */
+#define CPROBE_HIDDEN __attribute__((visibility("hidden")))
+
 /* 18: a module can tell its name and version (pg_get_loaded_modules). */
 #if PG_VERSION_NUM >= 180000
 #define CPROBE_MODULE_MAGIC \

@@ -29,7 +29,10 @@
 
 #include "compat.h"
 #include "machine/topology.h"
+#include "probe/code_counts.h"
+#include "probe/code_hooks.h"
 #include "probe/libc_hooks.h"
+#include "probe/lwlock_hooks.h"
 #include "probe/perf_account.h"
 #include "probe/query.h"
 #include "probe/region.h"
@@ -40,6 +43,7 @@
 #include "probe/stuck.h"
 #include "probe/usage.h"
 #include "probe/wait.h"
+#include "probe/wal_hooks.h"
 #include "sampler/sampler.h"
 #include "sql/settings.h"
 
@@ -72,6 +76,7 @@ CPROBE_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 
 int			cprobe_instrument = CPROBE_INSTRUMENT_WAITS;
+const char *cprobe_instrument_reason = NULL;
 static int	cprobe_max_queries = CPROBE_MAX_QUERIES_DEFAULT;
 static int	cprobe_max_locks = CPROBE_MAX_LOCKS_DEFAULT;
 static int	cprobe_max_pages = CPROBE_MAX_PAGES_DEFAULT;
@@ -106,6 +111,7 @@ cprobe_limits(void)
 		.max_handoffs = cprobe_max_handoffs,
 		.max_stacks = cprobe_max_stacks,
 		.history_rows = cprobe_history_size,
+		.code = cprobe_code_is_active(),
 	};
 
 	return limits;
@@ -133,6 +139,7 @@ cprobe_shmem_startup(void)
 	LWLockRelease(AddinShmemInitLock);
 	if (cprobe_instrument != CPROBE_INSTRUMENT_NONE)
 		cprobe_stats_flush_install();
+	cprobe_code_attach();
 	cprobe_stacks_init();
 	if (!cprobe_shmem_find_bounds())
 		ereport(LOG,
@@ -198,6 +205,24 @@ cprobe_define_startup_settings(void)
 							PGC_POSTMASTER, 0, NULL, NULL, NULL);
 }
 
+/* Hooks on code look at no setting: they lose their counters instead. */
+static void
+cprobe_assign_enabled(bool new_value, void *extra)
+{
+	(void) new_value;
+	(void) extra;
+	cprobe_code_forget();
+}
+
+static void
+cprobe_assign_timed_fraction(double new_value, void *extra)
+{
+	(void) new_value;
+	(void) extra;
+	cprobe_lwlock_hooks_choose_anew();
+	cprobe_wal_hooks_choose_anew();
+}
+
 static void
 cprobe_define_running_settings(void)
 {
@@ -206,7 +231,7 @@ cprobe_define_running_settings(void)
 							 "In a session: whether its own waits are measured.",
 							 &cprobe_enabled,
 							 true,
-							 PGC_SUSET, 0, NULL, NULL, NULL);
+							 PGC_SUSET, 0, NULL, cprobe_assign_enabled, NULL);
 	DefineCustomIntVariable("contention_probe.stack_depth",
 							"Frames that are kept of the call path of each wait, from the innermost on; 0 turns call paths off.",
 							NULL,
@@ -262,6 +287,31 @@ cprobe_define_running_settings(void)
 	MarkGUCPrefixReserved("contention_probe");
 }
 
+static void
+cprobe_define_code_settings(void)
+{
+	DefineCustomRealVariable("contention_probe.timed_fraction",
+							 "Share of LWLock acquisitions and WAL records that are timed, chosen at random.",
+							 "Of no effect unless contention_probe.instrument is full.",
+							 &cprobe_timed_fraction,
+							 CPROBE_TIMED_FRACTION_DEFAULT,
+							 0.0, 1.0,
+							 PGC_SUSET, 0, NULL,
+							 cprobe_assign_timed_fraction, NULL);
+}
+
+/* If it cannot be done, the level is that below. */
+static void
+cprobe_install_code_hooks(void)
+{
+	cprobe_instrument_reason = cprobe_code_hooks_install();
+	if (cprobe_instrument_reason != NULL)
+		ereport(LOG,
+				(errmsg("contention_probe.instrument = full works as waits"),
+				 errdetail("The server's code could not be hooked: %s.",
+						   cprobe_instrument_reason)));
+}
+
 /*
  * Without preload there is no shared memory and nothing to set: the functions
  * then say what to do.
@@ -273,6 +323,7 @@ _PG_init(void)
 		return;
 
 	cprobe_define_startup_settings();
+	cprobe_define_code_settings();
 	cprobe_define_running_settings();
 	cprobe_cpu_places_init();
 	cprobe_usage_install();
@@ -289,5 +340,7 @@ _PG_init(void)
 		cprobe_query_install_hooks();
 		cprobe_libc_hooks_install();
 	}
+	if (cprobe_instrument == CPROBE_INSTRUMENT_FULL)
+		cprobe_install_code_hooks();
 	cprobe_sampler_register();
 }

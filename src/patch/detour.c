@@ -32,8 +32,9 @@
 #define CPROBE_TRAMPOLINE_REACH_BYTES (UINT64CONST(1) << 30)
 
 /* One function's part: the way to its replacement, and the way back. */
-#define CPROBE_TRAMPOLINE_BYTES 64
+#define CPROBE_TRAMPOLINE_BYTES 256
 #define CPROBE_WAY_BACK_OFFSET 16
+#define CPROBE_NEAR_OFFSET CPROBE_NEAR_GIVE_UP_BYTES
 
 #define CPROBE_OPCODE_JUMP 0xE9
 #define CPROBE_JUMP_DISTANCE_OFFSET 1
@@ -49,8 +50,15 @@ StaticAssertDecl(sizeof(cprobe_jump_through) + sizeof(void *) <=
 				 "the way to the replacement fits");
 StaticAssertDecl(CPROBE_WAY_BACK_OFFSET + sizeof(cprobe_landing) +
 				 CPROBE_RELOCATED_MAX_BYTES + CPROBE_JUMP_BYTES <=
-				 CPROBE_TRAMPOLINE_BYTES,
+				 CPROBE_NEAR_OFFSET,
 				 "the way back fits");
+StaticAssertDecl(CPROBE_NEAR_OFFSET + CPROBE_NEAR_MAX_BYTES +
+				 CPROBE_RELOCATED_MAX_BYTES + CPROBE_JUMP_BYTES <=
+				 CPROBE_TRAMPOLINE_BYTES,
+				 "the code of a caller fits");
+
+/* movabs $immediate, %r11 */
+static const uint8 cprobe_load_data[] = {0x49, 0xBB};
 
 static void
 cprobe_detour_refuse(CprobeDetour *detour, const char *why)
@@ -163,36 +171,74 @@ cprobe_detour_write_jump(uint8 *jump, const uint8 *place, const uint8 *target)
 	return stored == distance;
 }
 
+/*
+ * Write the displaced instructions for a place, and the jump to the rest of
+ * the function; false if they have to be refused.
+ */
+static bool
+cprobe_detour_write_way_back(CprobeDetour *detour,
+							 const CprobeFunction *function, uint8 *code)
+{
+	CprobeRelocated *relocated = &detour->relocated;
+
+	if (!cprobe_relocate(function, (uint64) code, relocated, detour->reason))
+		return false;
+	memcpy(code, relocated->code, relocated->code_bytes);
+	if (cprobe_detour_write_jump(code + relocated->code_bytes,
+								 code + relocated->code_bytes,
+								 function->bytes + relocated->skipped_bytes +
+								 relocated->displaced_bytes))
+		return true;
+	strlcpy(detour->reason, "there is no free memory near it",
+			CPROBE_DETOUR_REASON_BYTES);
+	return false;
+}
+
+/* The caller's own code, with the displaced instructions behind it. */
+static bool
+cprobe_detour_write_near(CprobeDetour *detour, const CprobeFunction *function,
+						 uint8 *near)
+{
+	const CprobeNearCode *code = &detour->near_code;
+	size_t		bytes = (size_t) (code->end - code->start);
+
+	if (bytes > CPROBE_NEAR_MAX_BYTES ||
+		bytes < sizeof(cprobe_load_data) + sizeof(code->data) ||
+		memcmp(code->start, cprobe_load_data, sizeof(cprobe_load_data)) != 0)
+	{
+		strlcpy(detour->reason, "the code for it is not as it should be",
+				CPROBE_DETOUR_REASON_BYTES);
+		return false;
+	}
+	memcpy(near, code->start, bytes);
+	memcpy(near + sizeof(cprobe_load_data), &code->data, sizeof(code->data));
+	return cprobe_detour_write_way_back(detour, function, near + bytes);
+}
+
 /* Fill one function's trampoline; false if it has to be refused. */
 static bool
 cprobe_detour_build(CprobeDetour *detour, const CprobeFunction *function,
 					const CprobeFunction *text, uint8 *trampoline)
 {
 	uint8	   *back = trampoline + CPROBE_WAY_BACK_OFFSET;
-	uint8	   *code = back + sizeof(cprobe_landing);
-	CprobeRelocated *relocated = &detour->relocated;
 	uint8	   *place;
 
-	if (!cprobe_relocate(function, (uint64) code, relocated, detour->reason))
-		return false;
-	place = (uint8 *) function->bytes + relocated->skipped_bytes;
-	if (cprobe_relocate_is_entered(text, (uint64) place,
-								   relocated->displaced_bytes))
-	{
-		strlcpy(detour->reason, "other code jumps into its first instructions",
-				CPROBE_DETOUR_REASON_BYTES);
-		return false;
-	}
 	memcpy(trampoline, cprobe_jump_through, sizeof(cprobe_jump_through));
 	memcpy(trampoline + sizeof(cprobe_jump_through), &detour->replacement,
 		   sizeof(detour->replacement));
 	memcpy(back, cprobe_landing, sizeof(cprobe_landing));
-	memcpy(code, relocated->code, relocated->code_bytes);
-	if (!cprobe_detour_write_jump(code + relocated->code_bytes,
-								  code + relocated->code_bytes,
-								  place + relocated->displaced_bytes))
+	if (!cprobe_detour_write_way_back(detour, function,
+									  back + sizeof(cprobe_landing)))
+		return false;
+	if (detour->near_code.start != NULL &&
+		!cprobe_detour_write_near(detour, function,
+								  trampoline + CPROBE_NEAR_OFFSET))
+		return false;
+	place = (uint8 *) function->bytes + detour->relocated.skipped_bytes;
+	if (cprobe_relocate_is_entered(text, (uint64) place,
+								   detour->relocated.displaced_bytes))
 	{
-		strlcpy(detour->reason, "there is no free memory near it",
+		strlcpy(detour->reason, "other code jumps into its first instructions",
 				CPROBE_DETOUR_REASON_BYTES);
 		return false;
 	}
@@ -220,8 +266,11 @@ static void
 cprobe_detour_patch(CprobeDetour *detour, uint8 *trampoline)
 {
 	uint8		jump[CPROBE_JUMP_BYTES];
+	const uint8 *target = trampoline;
 
-	if (!cprobe_detour_write_jump(jump, detour->place, trampoline))
+	if (detour->near_code.start != NULL)
+		target += CPROBE_NEAR_OFFSET;
+	if (!cprobe_detour_write_jump(jump, detour->place, target))
 	{
 		cprobe_detour_refuse(detour, "there is no free memory near it");
 		return;

@@ -11,6 +11,12 @@
  * for another place (relocate.h) and followed by a jump to the rest: that is
  * the address through which the replacement calls the function.
  *
+ * Four jumps are more than some hooks may cost.  A caller can give code that
+ * is copied to where the first jump leads, and that falls through to the
+ * displaced instructions behind it: then two jumps are all.  It works on one
+ * structure, and may give up at any time before it changes anything and go to
+ * the replacement instead.
+ *
  * No memory is writable and executable at a time, with one exception: while
  * the five bytes are stored, the page of the program's text around them is.
  *
@@ -32,6 +38,22 @@
 
 #define CPROBE_DETOUR_REASON_BYTES CPROBE_RELOCATE_REASON_BYTES
 
+/*
+ * Code to be copied.  It begins with "movabs $0, %r11", whose immediate
+ * becomes the address of the structure.  It gives up by a jump to the place
+ * that many bytes before its own start.  It may use only registers that the
+ * function does not get arguments in.
+ */
+#define CPROBE_NEAR_GIVE_UP_BYTES 64
+#define CPROBE_NEAR_MAX_BYTES 144
+
+typedef struct CprobeNearCode
+{
+	const uint8 *start;			/* NULL: no such code */
+	const uint8 *end;
+	void	   *data;
+} CprobeNearCode;
+
 typedef enum CprobeDetourStatus
 {
 	CPROBE_DETOUR_NONE,			/* not tried, or removed */
@@ -46,6 +68,7 @@ typedef struct CprobeDetour
 	const char *symbol;
 	void	   *replacement;
 	void	  **original;		/* receives the address to call it through */
+	CprobeNearCode near_code;
 
 	/* What became of it. */
 	CprobeDetourStatus status;

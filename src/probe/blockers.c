@@ -11,8 +11,19 @@
 
 #include "probe/activity.h"
 #include "probe/blockers.h"
+#include "probe/code_counts.h"
 #include "probe/held_locks.h"
 #include "probe/lock_account.h"
+#include "probe/snapshot.h"
+
+/* A process that waits for a lock has it in its list as well. */
+static bool
+cprobe_blocker_waits(CprobeSharedSlot *slot, CprobeLockKey lock)
+{
+	CprobeCurrentWait wait = cprobe_snapshot_current_wait(slot);
+
+	return wait.waiting && wait.lock == lock;
+}
 
 int
 cprobe_blocker_holders(CprobeLockKey lock, int *pids, int limit)
@@ -23,8 +34,16 @@ cprobe_blocker_holders(CprobeLockKey lock, int *pids, int limit)
 	{
 		CprobeSharedSlot *slot = cprobe_slot_get(i);
 
-		if (cprobe_held_locks_has(slot, lock) &&
-			cprobe_activity_proc(i)->pid == slot->pid)
+		if (cprobe_code_is_active())
+		{
+			int			pid = cprobe_activity_proc_pid(i);
+
+			if (pid != 0 && cprobe_code_holds(i, lock) &&
+				!cprobe_blocker_waits(slot, lock))
+				pids[count++] = pid;
+		}
+		else if (cprobe_held_locks_has(slot, lock) &&
+				 cprobe_activity_proc(i)->pid == slot->pid)
 			pids[count++] = slot->pid;
 	}
 	return count;

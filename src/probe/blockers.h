@@ -15,13 +15,14 @@
 #include "probe/lock_key.h"
 
 /*
- * Pid of a process that sleeps and says that it holds the lock, else of the
+ * Pid of a process that holds the lock: at the level full of any, below of one
+ * that sleeps and says so; else of the
  * one that last woke a waiter of it, which may have released it for good.  0
  * if neither is known.
  */
 extern int	cprobe_blocker_pid(CprobeLockKey lock);
 
-/* Pids of all sleeping processes that say so, at most limit; their number. */
+/* Pids of all known holders, at most limit; their number. */
 extern int	cprobe_blocker_holders(CprobeLockKey lock, int *pids, int limit);
 
 #endif							/* CPROBE_BLOCKERS_H */

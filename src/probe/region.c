@@ -15,6 +15,7 @@
 
 #include "machine/clock.h"
 #include "machine/topology.h"
+#include "probe/code_counts.h"
 #include "probe/cpu_seen.h"
 #include "probe/event_names.h"
 #include "probe/lock_account.h"
@@ -101,6 +102,19 @@ cprobe_region_lay_out_machine(CprobeSharedRegion *region, Size *total)
 													   sizeof(CprobeSharedPerf)));
 }
 
+/* What code paths that need not sleep are counted in. */
+static void
+cprobe_region_lay_out_code(CprobeSharedRegion *region,
+						   const CprobeRegionLimits *limits, Size *total)
+{
+	region->flushes_offset = cprobe_region_place(total,
+												 CPROBE_PARITIES * CPROBE_FLUSH_SHARDS *
+												 CPROBE_STATS_KINDS * sizeof(CprobeSharedFlush));
+	if (limits->code)
+		region->code_offset = cprobe_region_place(total,
+												  cprobe_code_size(region->slot_count));
+}
+
 /* Fill in every offset; the same arithmetic sizes and creates the region. */
 static void
 cprobe_region_lay_out(CprobeSharedRegion *region,
@@ -160,9 +174,7 @@ cprobe_region_lay_out(CprobeSharedRegion *region,
 												 cprobe_ring_size((uint32) limits->history_rows));
 	region->type_names_offset = cprobe_region_place(&total,
 													CPROBE_TYPE_NAMES * sizeof(CprobeTypeName));
-	region->flushes_offset = cprobe_region_place(&total,
-												 CPROBE_PARITIES * CPROBE_FLUSH_SHARDS *
-												 CPROBE_STATS_KINDS * sizeof(CprobeSharedFlush));
+	cprobe_region_lay_out_code(region, limits, &total);
 	cprobe_region_lay_out_machine(region, &total);
 	region->total_bytes = total;
 }
@@ -346,6 +358,12 @@ CprobeSharedRing *
 cprobe_region_history(void)
 {
 	return cprobe_region_at(cprobe_region->history_offset);
+}
+
+char *
+cprobe_region_code(void)
+{
+	return cprobe_region_at(cprobe_region->code_offset);
 }
 
 CprobeSharedFlush *

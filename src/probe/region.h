@@ -12,6 +12,7 @@
  *	   header | slots | pulses | departed | departed hits | histograms | queries |
  *	   query events | locks | pages | hand-offs | stacks | modules |
  *	   profile | history | backend type names | statistics flushes |
+ *	   code paths |
  *	   distances | placement of areas | cores | processes on nodes |
  *	   perf counters
  *
@@ -142,6 +143,7 @@ typedef struct CprobeSharedRegion
 	Size		history_offset;
 	Size		type_names_offset;
 	Size		flushes_offset;
+	Size		code_offset;	/* 0 = not at this level */
 	Size		distances_offset;
 	Size		numa_areas_offset;
 	Size		cores_offset;
@@ -194,6 +196,7 @@ typedef struct CprobeRegionLimits
 	int			max_handoffs;
 	int			max_stacks;
 	int			history_rows;
+	bool		code;			/* counters of code paths */
 } CprobeRegionLimits;
 
 /* Bytes to request from the server. May throw (sizes that overflow). */
@@ -243,6 +246,9 @@ cprobe_region_epoch(void)
 {
 	return pg_atomic_read_u32(&cprobe_region->epoch);
 }
+
+/* Counters of code paths (code_counts.h); only if they are there. */
+extern char *cprobe_region_code(void);
 
 /* Statistics flushes of a kind, in the half of an epoch. Hook context. */
 extern CprobeSharedFlush *cprobe_region_flush(uint32 epoch, uint32 shard,

@@ -13,6 +13,7 @@
 #include "utils/timestamp.h"
 
 #include "machine/clock.h"
+#include "probe/code_counts.h"
 #include "probe/region.h"
 #include "probe/reset.h"
 #include "probe/stats_flush.h"
@@ -62,6 +63,7 @@ cprobe_reset_prepare(uint32 epoch)
 	for (int i = 0; i < CPROBE_MACHINE_COUNTERS; i++)
 		pg_atomic_write_u64(&cprobe_region->departed_machine[epoch % CPROBE_PARITIES][i],
 							0);
+	cprobe_code_clear(epoch);
 	for (uint32 shard = 0; shard < CPROBE_HISTOGRAM_SHARDS; shard++)
 	{
 		for (uint32 event = 0; event < events; event++)
@@ -96,6 +98,7 @@ cprobe_reset_all(void)
 	cprobe_usage_mark_reset();
 	pg_memory_barrier();
 	pg_atomic_write_u32(&cprobe_region->epoch, epoch);
+	cprobe_code_rebase();
 	cprobe_reset_drops();
 	cprobe_ring_clear(cprobe_region_history());
 	pg_memory_barrier();

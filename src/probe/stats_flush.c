@@ -29,6 +29,9 @@ typedef bool (*CprobeFlushStatic) (bool nowait);
 static CprobeFlushPending cprobe_flush_pending[CPROBE_STATS_KINDS];
 static CprobeFlushStatic cprobe_flush_static[CPROBE_STATS_KINDS];
 
+/* See cprobe_stats_flush_failures. */
+static uint64 cprobe_flush_failures = 0;
+
 /* Cost: two looks at the clock and some atomics, about 100 ns a flush. */
 static void
 cprobe_flush_account(int kind, bool failed, uint64 begin_ns)
@@ -39,6 +42,8 @@ cprobe_flush_account(int kind, bool failed, uint64 begin_ns)
 	uint64		max_ns;
 	int			tries = CPROBE_FLUSH_MAX_TRIES;
 
+	if (failed)
+		cprobe_flush_failures++;
 	if (slot == NULL)
 		return;
 	flush = cprobe_region_flush(cprobe_region_epoch(),
@@ -209,6 +214,12 @@ cprobe_stats_flush_counts(int kind)
 {
 	return cprobe_flush_pending[kind] != NULL ||
 		cprobe_flush_static[kind] != NULL;
+}
+
+uint64
+cprobe_stats_flush_failures(void)
+{
+	return cprobe_flush_failures;
 }
 
 CprobeFlush

@@ -50,6 +50,9 @@ extern void cprobe_stats_flush_install(void);
 /* Are the flushes of a kind counted? */
 extern bool cprobe_stats_flush_counts(int kind);
 
+/* Flushes that this process has given up, ever. Hook context. */
+extern uint64 cprobe_stats_flush_failures(void);
+
 /* Counters of a kind since the last reset. Any process. */
 extern CprobeFlush cprobe_stats_flush_read(int kind);
 

@@ -16,6 +16,7 @@
 #include "probe/numa_areas.h"
 #include "probe/shmem_areas.h"
 #include "probe/wal_insert_locks.h"
+#include "sql/acquires.h"
 #include "sql/lock_text.h"
 #include "sql/map_rows.h"
 #include "sql/rows.h"
@@ -27,8 +28,8 @@ PG_FUNCTION_INFO_V1(cprobe_lock_handoffs);
 PG_FUNCTION_INFO_V1(cprobe_wal_insert_locks);
 PG_FUNCTION_INFO_V1(cprobe_wal_insert_occupancy);
 
-#define CPROBE_LWLOCKS_COLUMNS 20
-#define CPROBE_LWLOCK_TRANCHES_COLUMNS 13
+#define CPROBE_LWLOCKS_COLUMNS (20 + CPROBE_ACQUIRES_COLUMNS)
+#define CPROBE_LWLOCK_TRANCHES_COLUMNS (13 + CPROBE_ACQUIRES_COLUMNS)
 #define CPROBE_BUFFER_LOCKS_COLUMNS 9
 #define CPROBE_LOCK_HANDOFFS_COLUMNS 8
 #define CPROBE_WAL_INSERT_LOCKS_COLUMNS 6
@@ -95,8 +96,11 @@ cprobe_locks_put_waits(CprobeRows *rows, const uint64 *values)
 								values[CPROBE_LOCK_QUEUE_NS]);
 	cprobe_locks_put_stamped_ms(rows, values[CPROBE_LOCK_STAMPED],
 								values[CPROBE_LOCK_WAKEUP_NS]);
-	cprobe_rows_put_ms(rows, (double) values[CPROBE_LOCK_TIME_NS] /
-					   (double) waits);
+	if (waits == 0)
+		cprobe_rows_put_null(rows);
+	else
+		cprobe_rows_put_ms(rows, (double) values[CPROBE_LOCK_TIME_NS] /
+						   (double) waits);
 	cprobe_rows_put_ms(rows, (double) values[CPROBE_LOCK_MAX_NS]);
 	cprobe_locks_put_p95(rows, values);
 	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_PROVEN]);
@@ -144,74 +148,120 @@ cprobe_locks_find_homes(const CprobeMapRows *locks)
 	return homes;
 }
 
+/* The same of a single lock. */
+static int
+cprobe_locks_find_home(CprobeLockKey lock)
+{
+	void	   *address = cprobe_shmem_address(CPROBE_LOCK_KEY_OFFSET(lock));
+	int			node = -1;
+
+	cprobe_numa_nodes_of(&address, &node, 1);
+	return node;
+}
+
 /* Where the lock lies, and how far it was handed over. */
 static void
-cprobe_locks_put_distances(CprobeRows *rows, const CprobeMapRow *row,
-						   int home)
+cprobe_locks_put_distances(CprobeRows *rows, const uint64 *values, int home)
 {
 	if (home < 0)
 		cprobe_rows_put_null(rows);
 	else
 		cprobe_rows_put_int4(rows, home);
-	cprobe_rows_put_int8(rows, row->values[CPROBE_LOCK_REMOTE]);
-	cprobe_rows_put_int8(rows, row->values[CPROBE_LOCK_SMT]);
+	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_REMOTE]);
+	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_SMT]);
 }
 
+/* Waits in order to acquire, not for the release only. */
+static uint64
+cprobe_locks_acquire_waits(const uint64 *values)
+{
+	uint64		until_free = values[CPROBE_LOCK_UNTIL_FREE];
+
+	return values[CPROBE_LOCK_WAITS] - Min(values[CPROBE_LOCK_WAITS], until_free);
+}
+
+static void
+cprobe_lwlocks_put_row(CprobeRows *rows, CprobeLockKey lock,
+					   const uint64 *values, int home,
+					   CprobeAcquires *acquires)
+{
+	uint64		samples = values[CPROBE_LOCK_SAMPLES];
+
+	cprobe_rows_put_text(rows, cprobe_lock_text(lock, NULL));
+	cprobe_rows_put_text(rows, cprobe_lock_tranche_text(lock));
+	cprobe_locks_put_waits(rows, values);
+	cprobe_locks_put_sampled(rows, values[CPROBE_LOCK_EXCLUSIVE_SAMPLES],
+							 samples);
+	cprobe_locks_put_sampled(rows, values[CPROBE_LOCK_SHARED_SAMPLES],
+							 samples);
+	cprobe_locks_put_sampled(rows, values[CPROBE_LOCK_QUEUE_SAMPLES],
+							 samples);
+	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_UNTIL_FREE]);
+	cprobe_locks_put_distances(rows, values, home);
+	cprobe_acquires_put_lock(rows, acquires, lock,
+							 cprobe_locks_acquire_waits(values));
+	cprobe_rows_end_row(rows);
+}
+
+static void
+cprobe_lwlock_tranches_put_row(CprobeRows *rows, CprobeLockKey lock,
+							   const uint64 *values, CprobeAcquires *acquires)
+{
+	cprobe_rows_put_text(rows, cprobe_lock_tranche_text(lock));
+	cprobe_locks_put_waits(rows, values);
+	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_UNTIL_FREE]);
+	cprobe_acquires_put_tranche(rows, acquires, CPROBE_LOCK_KEY_TRANCHE(lock),
+								cprobe_locks_acquire_waits(values));
+	cprobe_rows_end_row(rows);
+}
+
+/* First the locks that were waited for, then those that only were acquired. */
 Datum
 cprobe_lwlocks(PG_FUNCTION_ARGS)
 {
+	static const uint64 no_waits[CPROBE_LOCK_VALUE_WORDS] = {0};
 	CprobeRows	rows;
 	CprobeMapRows locks;
 	int		   *homes;
+	CprobeAcquires *acquires;
+	CprobeLockKey lock;
 
 	cprobe_rows_begin(&rows, fcinfo, CPROBE_LWLOCKS_COLUMNS);
+	acquires = cprobe_acquires_read();
 	locks = cprobe_locks_read(CPROBE_WHOLE_KEY);
 	homes = cprobe_locks_find_homes(&locks);
 	for (uint32 i = 0; i < locks.count; i++)
 	{
-		const CprobeMapRow *row = &locks.rows[i];
-		uint64		samples = row->values[CPROBE_LOCK_SAMPLES];
-
-		if (!cprobe_locks_is_shown(row))
-			continue;
-		cprobe_rows_put_text(&rows, cprobe_lock_text(row->key[0], NULL));
-		cprobe_rows_put_text(&rows, cprobe_lock_tranche_text(row->key[0]));
-		cprobe_locks_put_waits(&rows, row->values);
-		cprobe_locks_put_sampled(&rows,
-								 row->values[CPROBE_LOCK_EXCLUSIVE_SAMPLES],
-								 samples);
-		cprobe_locks_put_sampled(&rows,
-								 row->values[CPROBE_LOCK_SHARED_SAMPLES],
-								 samples);
-		cprobe_locks_put_sampled(&rows,
-								 row->values[CPROBE_LOCK_QUEUE_SAMPLES],
-								 samples);
-		cprobe_rows_put_int8(&rows, row->values[CPROBE_LOCK_UNTIL_FREE]);
-		cprobe_locks_put_distances(&rows, row, homes[i]);
-		cprobe_rows_end_row(&rows);
+		if (cprobe_locks_is_shown(&locks.rows[i]))
+			cprobe_lwlocks_put_row(&rows, locks.rows[i].key[0],
+								   locks.rows[i].values, homes[i], acquires);
 	}
+	while (cprobe_acquires_next_lock(acquires, &lock))
+		cprobe_lwlocks_put_row(&rows, lock, no_waits,
+							   cprobe_locks_find_home(lock), acquires);
 	return (Datum) 0;
 }
 
 Datum
 cprobe_lwlock_tranches(PG_FUNCTION_ARGS)
 {
+	static const uint64 no_waits[CPROBE_LOCK_VALUE_WORDS] = {0};
 	CprobeRows	rows;
 	CprobeMapRows tranches;
+	CprobeAcquires *acquires;
+	CprobeLockKey lock;
 
 	cprobe_rows_begin(&rows, fcinfo, CPROBE_LWLOCK_TRANCHES_COLUMNS);
+	acquires = cprobe_acquires_read();
 	tranches = cprobe_locks_read(CPROBE_TRANCHE_KEY);
 	for (uint32 i = 0; i < tranches.count; i++)
 	{
-		const CprobeMapRow *row = &tranches.rows[i];
-
-		if (!cprobe_locks_is_shown(row))
-			continue;
-		cprobe_rows_put_text(&rows, cprobe_lock_tranche_text(row->key[0]));
-		cprobe_locks_put_waits(&rows, row->values);
-		cprobe_rows_put_int8(&rows, row->values[CPROBE_LOCK_UNTIL_FREE]);
-		cprobe_rows_end_row(&rows);
+		if (cprobe_locks_is_shown(&tranches.rows[i]))
+			cprobe_lwlock_tranches_put_row(&rows, tranches.rows[i].key[0],
+										   tranches.rows[i].values, acquires);
 	}
+	while (cprobe_acquires_next_tranche(acquires, &lock))
+		cprobe_lwlock_tranches_put_row(&rows, lock, no_waits, acquires);
 	return (Datum) 0;
 }
 

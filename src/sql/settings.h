@@ -21,4 +21,7 @@ typedef enum CprobeInstrument
 /* GUC contention_probe.instrument, a CprobeInstrument */
 extern int	cprobe_instrument;
 
+/* Why less than that is measured; NULL if all of it is. Set at start. */
+extern const char *cprobe_instrument_reason;
+
 #endif							/* CPROBE_SETTINGS_H */

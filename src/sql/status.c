@@ -47,15 +47,6 @@ cprobe_status_instrument(void)
 	return NULL;
 }
 
-/* Why the level is less than was asked for; NULL if it is not. */
-static const char *
-cprobe_status_instrument_reason(void)
-{
-	if (cprobe_instrument == CPROBE_INSTRUMENT_FULL)
-		return "works as waits: this version has no hooks beyond that level";
-	return NULL;
-}
-
 static uint64
 cprobe_status_hits(const CprobeSnapshot *snapshot)
 {
@@ -137,7 +128,7 @@ cprobe_status_put_drops(CprobeRows *rows)
 	cprobe_rows_put_int8(rows, pg_atomic_read_u64(&cprobe_region->sampler.dropped_names));
 	cprobe_rows_put_int8(rows, cprobe_map_used(queries, epoch));
 	cprobe_rows_put_int8(rows, queries->limit);
-	cprobe_rows_put_text(rows, cprobe_status_instrument_reason());
+	cprobe_rows_put_text(rows, cprobe_instrument_reason);
 	cprobe_rows_put_int8(rows, pg_atomic_read_u64(&cprobe_region_pages()->dropped));
 	cprobe_rows_put_int8(rows, pg_atomic_read_u64(&cprobe_region_handoffs()->dropped));
 }

@@ -104,6 +104,18 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION tk_hook_cost(text, int, bool) IS
 'what the hook of contention_probe costs for a wait, without the sleep';
 
+CREATE FUNCTION tk_fail_holding(lock text)
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_fail_holding(text) IS
+'take a lock and throw an error';
+
+CREATE FUNCTION tk_nest(first text, second text)
+RETURNS bool
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_nest(text, text) IS
+'take two locks, release the first one first, with a failed try at each; whether all went that way';
+
 REVOKE ALL ON FUNCTION tk_hold(text, text, int, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_wait_on(text, text, bool) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_acquire_many(text, text, int) FROM PUBLIC;
@@ -121,3 +133,5 @@ REVOKE ALL ON FUNCTION tk_lock_name(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_lock_name_at(int, bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_wal_insert_lock_count() FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_hook_cost(text, int, bool) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_fail_holding(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_nest(text, text) FROM PUBLIC;
