@@ -58,6 +58,22 @@ __asm__(".globl short_function\n"
 		"	ret\n"
 		".size short_function, .-short_function\n");
 
+/*
+ * Code to be copied: counts in the first word of its data while the second is
+ * not zero, else gives up.
+ */
+extern const uint8 near_start[];
+extern const uint8 near_end[];
+
+static uint64 near_data[2];
+
+__asm__("near_start:\n"
+		"	movabsq	$0, %r11\n"
+		"	cmpq	$0, 8(%r11)\n"
+		"	je	near_start - 64\n"
+		"	incq	(%r11)\n"
+		"near_end:\n");
+
 /* mprotect can be refused, from one call on, once; others count. */
 static int	mprotect_calls = 0;
 static int	refused_call = 0;
@@ -185,9 +201,43 @@ test_refusals(void)
 	refused_call = 0;
 }
 
+/* Code that is copied runs in place of the replacement, until it gives up. */
+static void
+test_near(void)
+{
+	CprobeDetour near = detours[1];
+
+	near.near_code.start = near_start;
+	near.near_code.end = near_end;
+	near.near_code.data = near_data;
+	hits = 0;
+	near_data[0] = 0;
+	near_data[1] = 1;
+	cprobe_detours_install(&near, 1);
+	cprobe_tap_ok(near.status == CPROBE_DETOUR_ACTIVE,
+				  "a function is redirected to code near it (%s)", near.reason);
+	global_value = 0;
+	cprobe_tap_equal((uint64) (global_function(1) + global_function(1)), 9,
+					 "it computes what it did");
+	cprobe_tap_ok(near_data[0] == 2 && hits == 0,
+				  "by way of that code alone");
+	near_data[1] = 0;
+	cprobe_tap_equal((uint64) global_function(1), 9,
+					 "the same when the code gives up");
+	cprobe_tap_ok(near_data[0] == 2 && hits == 1,
+				  "then by way of the replacement");
+	cprobe_tap_ok(cprobe_detours_remove(&near, 1), "and it is put back");
+
+	near.near_code.start = near_start + 1;
+	cprobe_detours_install(&near, 1);
+	cprobe_tap_ok(near.status == CPROBE_DETOUR_REFUSED,
+				  "code of another form is refused: %s", near.reason);
+}
+
 int
 main(void)
 {
+	test_near();
 	test_cycle(1);
 	test_cycle(2);
 	test_refusals();
