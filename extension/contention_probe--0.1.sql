@@ -846,7 +846,7 @@ COMMENT ON COLUMN @extschema@.stuck_waiters.waiting_time IS
 COMMENT ON COLUMN @extschema@.stuck_waiters.lock_state IS
 'free, exclusive, shared with the number of holders, or unknown. Exact.';
 COMMENT ON COLUMN @extschema@.stuck_waiters.holder_pids IS
-'Processes that sleep and say that they hold it; NULL: not known, or without pg_read_all_stats.';
+'Processes that hold it: at the level full all, at other levels those that sleep; NULL: not known, or without pg_read_all_stats.';
 COMMENT ON COLUMN @extschema@.stuck_waiters.verdict IS
 'lost wake-up: nobody holds the lock and nobody wakes the waiter; holder stopped: a known holder is stopped by a signal or a debugger; long hold: somebody holds it.';
 COMMENT ON COLUMN @extschema@.stuck_waiters.stack IS
