@@ -109,8 +109,10 @@ test_asking(void)
 		close(stop);
 		return;
 	}
-	cprobe_tap_equal((uint64) after, (uint64) before,
-					 "asking makes no page fault");
+
+	/* A sanitizer makes a few of its own; touching would make one a page. */
+	cprobe_tap_ok(after - before < PAGES / 10,
+				  "asking makes no page fault (%ld)", after - before);
 	cprobe_tap_equal((uint64) count_nodes(0, 50, 0, 63), 50,
 					 "pages that this process has touched have a node");
 	cprobe_tap_equal((uint64) count_nodes(100, 300, CPROBE_PAGE_UNMAPPED, CPROBE_PAGE_UNMAPPED),
