@@ -96,11 +96,12 @@ is( $node->safe_psql(
 # 6. Holders: one that does not sleep in anything that is hooked.
 sub blocker_is_found
 {
-	my ($name) = @_;
+	my ($name, $before) = @_;
 	my ($holder, $pid) = session($node);
 	my ($waiter, $waiter_pid) = session($node);
 
-	in_background($holder, "SELECT tk_hold('testkit[5]', 'exclusive', 3000);");
+	in_background($holder,
+		"SELECT $before, tk_hold('testkit[5]', 'exclusive', 3000);");
 	until_true($node, q(SELECT query LIKE '%tk_hold%' AND state = 'active'
 	                      FROM pg_stat_activity WHERE pid = ) . $pid);
 	in_background($waiter, "SELECT tk_wait_on('testkit[5]');");
@@ -113,7 +114,9 @@ sub blocker_is_found
 	return;
 }
 
-blocker_is_found('the holder is known though it does not sleep');
+blocker_is_found('the holder is known though it does not sleep', '1');
+blocker_is_found('more locks at once than the list takes do not upset it',
+	'tk_nest_many(100)');
 
 # 7. After an error the lock is held no more.
 $session->query_safe(
@@ -121,7 +124,7 @@ $session->query_safe(
 	    PERFORM tk_fail_holding('testkit[5]');
 	  EXCEPTION WHEN raise_exception THEN NULL;
 	  END $$}) for 1 .. 2;
-blocker_is_found('a process that failed with a lock is no holder');
+blocker_is_found('a process that failed with a lock is no holder', '1');
 
 # 8. The fixed locks have counts of their own, and one that nobody waited for
 # a row.

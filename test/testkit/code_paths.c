@@ -10,12 +10,14 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "storage/buf_internals.h"
 #include "utils/builtins.h"
 
 #include "testkit.h"
 
 PG_FUNCTION_INFO_V1(tk_fail_holding);
 PG_FUNCTION_INFO_V1(tk_nest);
+PG_FUNCTION_INFO_V1(tk_nest_many);
 
 static CprobeTestLock
 testkit_lwlock(const char *name)
@@ -61,4 +63,25 @@ tk_nest(PG_FUNCTION_ARGS)
 	LWLockRelease(first.lwlock);
 	LWLockRelease(second.lwlock);
 	PG_RETURN_BOOL(right);
+}
+
+/*
+ * tk_nest_many(n int): holds the first n buffer mapping locks at once, and
+ * releases them in the order in which they were taken.
+ */
+Datum
+tk_nest_many(PG_FUNCTION_ARGS)
+{
+	int			count = PG_GETARG_INT32(0);
+
+	if (count < 0 || count > NUM_BUFFER_PARTITIONS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%d locks are outside of 0 to %d", count,
+						NUM_BUFFER_PARTITIONS)));
+	for (int i = 0; i < count; i++)
+		LWLockAcquire(BufMappingPartitionLockByIndex(i), LW_SHARED);
+	for (int i = 0; i < count; i++)
+		LWLockRelease(BufMappingPartitionLockByIndex(i));
+	PG_RETURN_VOID();
 }

@@ -116,6 +116,12 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION tk_nest(text, text) IS
 'take two locks, release the first one first, with a failed try at each; whether all went that way';
 
+CREATE FUNCTION tk_nest_many(n int)
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_nest_many(int) IS
+'hold n buffer mapping locks at once, release the first one first';
+
 REVOKE ALL ON FUNCTION tk_hold(text, text, int, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_wait_on(text, text, bool) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_acquire_many(text, text, int) FROM PUBLIC;
@@ -135,3 +141,4 @@ REVOKE ALL ON FUNCTION tk_wal_insert_lock_count() FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_hook_cost(text, int, bool) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_fail_holding(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_nest(text, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_nest_many(int) FROM PUBLIC;
