@@ -38,7 +38,9 @@ CREATE FUNCTION @extschema@.status(
     OUT locks_proven bigint,
     OUT locks_inferred bigint,
     OUT locks_unknown bigint,
-    OUT dropped_stacks bigint)
+    OUT dropped_stacks bigint,
+    OUT hooked_processes integer,
+    OUT processes integer)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_status'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
@@ -56,13 +58,13 @@ COMMENT ON FUNCTION @extschema@.status() IS
 COMMENT ON VIEW @extschema@.status IS
 'What is measured, since when, at what cost, and what was dropped: one row. Counts are exact, hook_time is estimated.';
 COMMENT ON COLUMN @extschema@.status.instrument IS
-'Level asked for by contention_probe.instrument: none, waits or full.';
+'Level asked for by contention_probe.instrument: none, waits or full; none in a server that did not preload the library.';
 COMMENT ON COLUMN @extschema@.status.enabled IS
 'Setting contention_probe.enabled in this session.';
 COMMENT ON COLUMN @extschema@.status.attached IS
-'How the library came into the server: preloaded.';
+'How the library came into the server: preloaded, or attached to it while it ran.';
 COMMENT ON COLUMN @extschema@.status.stats_since IS
-'When counting started: server start, crash recovery or reset().';
+'When counting started: server start, crash recovery, attach() or reset().';
 COMMENT ON COLUMN @extschema@.status.sampler_pid IS
 'Process of the sampler; NULL while it does not run.';
 COMMENT ON COLUMN @extschema@.status.sample_interval IS
@@ -111,6 +113,10 @@ COMMENT ON COLUMN @extschema@.status.locks_unknown IS
 'Waits of which only the tranche is known. Exact.';
 COMMENT ON COLUMN @extschema@.status.dropped_stacks IS
 'Waits that found no place in wait_stacks because contention_probe.max_stacks was reached. Exact.';
+COMMENT ON COLUMN @extschema@.status.hooked_processes IS
+'Living processes whose waits are exact: all of them when preloaded; in a server that was attached to, the sessions that loaded the library. Exact.';
+COMMENT ON COLUMN @extschema@.status.processes IS
+'Living processes of the server. Exact.';
 
 CREATE FUNCTION @extschema@.hooks(
     OUT hook text,
@@ -175,7 +181,7 @@ GRANT SELECT ON @extschema@.waits TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.waits() IS
 'Source of the view waits.';
 COMMENT ON VIEW @extschema@.waits IS
-'Completed waits of all processes, living and gone, by wait event. Exact, except for the percentiles.';
+'Completed waits of all processes, living and gone, by wait event. Exact, except for the percentiles. After attach(): of the hooked processes only (status.hooked_processes of status.processes).';
 COMMENT ON COLUMN @extschema@.waits.wait_event_type IS
 'Class of the wait event, as in pg_stat_activity.';
 COMMENT ON COLUMN @extschema@.waits.wait_event IS
@@ -221,7 +227,7 @@ GRANT SELECT ON @extschema@.wait_histogram TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.wait_histogram() IS
 'Source of the view wait_histogram.';
 COMMENT ON VIEW @extschema@.wait_histogram IS
-'Durations of completed waits, by wait event, in buckets of powers of two; empty buckets are left out. Exact.';
+'Durations of completed waits, by wait event, in buckets of powers of two; empty buckets are left out. Exact. After attach(): of the hooked processes only (status.hooked_processes of status.processes).';
 COMMENT ON COLUMN @extschema@.wait_histogram.wait_event_type IS
 'Class of the wait event, as in pg_stat_activity.';
 COMMENT ON COLUMN @extschema@.wait_histogram.wait_event IS
@@ -261,7 +267,7 @@ GRANT SELECT ON @extschema@.backend_waits TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.backend_waits() IS
 'Source of the view backend_waits.';
 COMMENT ON VIEW @extschema@.backend_waits IS
-'Completed waits by process and wait event, living processes each by itself; those that have left are summed by backend type with pid NULL. Exact. The sum over all rows is that of the view waits.';
+'Completed waits by process and wait event, living processes each by itself; those that have left are summed by backend type with pid NULL. Exact. The sum over all rows is that of the view waits. After attach(): of the hooked processes only (status.hooked_processes of status.processes).';
 COMMENT ON COLUMN @extschema@.backend_waits.pid IS
 'Process; NULL for processes that have left, and for those of other users without pg_read_all_stats.';
 COMMENT ON COLUMN @extschema@.backend_waits.backend_start IS
@@ -309,7 +315,7 @@ GRANT SELECT ON @extschema@.query_waits TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.query_waits() IS
 'Source of the view query_waits.';
 COMMENT ON VIEW @extschema@.query_waits IS
-'Completed waits by statement and wait event, that is, of the innermost statement that has a query id; parallel workers count for the statement of their leader. Exact. Waits of idle sessions belong to no statement.';
+'Completed waits by statement and wait event, that is, of the innermost statement that has a query id; parallel workers count for the statement of their leader. Exact. Waits of idle sessions belong to no statement. After attach(): of the hooked processes only (status.hooked_processes of status.processes).';
 COMMENT ON COLUMN @extschema@.query_waits.dbid IS
 'Database in which the statement ran.';
 COMMENT ON COLUMN @extschema@.query_waits.userid IS
@@ -373,7 +379,7 @@ COMMENT ON COLUMN @extschema@.backends.wait_event_type IS
 COMMENT ON COLUMN @extschema@.backends.wait_event IS
 'Event that it waits for now; NULL: it is on CPU or unknown.';
 COMMENT ON COLUMN @extschema@.backends.wait_age IS
-'How long the current wait has lasted, in ms. Exact. NULL if it does not wait, or in a call that is not hooked.';
+'How long the current wait has lasted, in ms. Exact; of a process that is not hooked, sampled, and known for locks only. NULL if it does not wait, or if that is not known.';
 COMMENT ON COLUMN @extschema@.backends.waits IS
 'Its completed waits that were not idle. Exact. NULL until its first wait.';
 COMMENT ON COLUMN @extschema@.backends.wait_time IS
@@ -518,7 +524,7 @@ GRANT SELECT ON @extschema@.lwlocks TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.lwlocks() IS
 'Source of the view lwlocks.';
 COMMENT ON VIEW @extschema@.lwlocks IS
-'LWLocks that were waited for, each by itself; content locks of pages are one row (see buffer_locks). At the level full also those of the fixed array and of WAL insertion that were acquired without waiting. Waits and acquisitions are exact, utilisation is sampled, hold times are estimated.';
+'LWLocks that were waited for, each by itself; content locks of pages are one row (see buffer_locks). At the level full also those of the fixed array and of WAL insertion that were acquired without waiting. Waits and acquisitions are exact, utilisation is sampled, hold times are estimated. After attach(): waits of the hooked processes only (status.hooked_processes of status.processes), NULL if there are none.';
 COMMENT ON COLUMN @extschema@.lwlocks.lock IS
 'Name of the lock; the tranche alone where only that is known.';
 COMMENT ON COLUMN @extschema@.lwlocks.tranche IS
@@ -613,7 +619,7 @@ GRANT SELECT ON @extschema@.lwlock_tranches TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.lwlock_tranches() IS
 'Source of the view lwlock_tranches.';
 COMMENT ON VIEW @extschema@.lwlock_tranches IS
-'Waits for and, at the level full, acquisitions of LWLocks by tranche. Exact, except for the percentile; hold times are estimated.';
+'Waits for and, at the level full, acquisitions of LWLocks by tranche. Exact, except for the percentile; hold times are estimated. After attach(): of the hooked processes only (status.hooked_processes of status.processes).';
 COMMENT ON COLUMN @extschema@.lwlock_tranches.tranche IS
 'Tranche: the wait event.';
 COMMENT ON COLUMN @extschema@.lwlock_tranches.waits IS
@@ -666,7 +672,8 @@ CREATE FUNCTION @extschema@.buffer_locks(
     OUT waits bigint,
     OUT wait_time double precision,
     OUT shared_waits bigint,
-    OUT exclusive_waits bigint)
+    OUT exclusive_waits bigint,
+    OUT samples bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_buffer_locks'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1000;
@@ -682,7 +689,7 @@ GRANT SELECT ON @extschema@.buffer_locks TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.buffer_locks() IS
 'Source of the view buffer_locks.';
 COMMENT ON VIEW @extschema@.buffer_locks IS
-'Pages whose content lock was waited for. Exact for the pages shown; at most contention_probe.max_pages, of which the hottest stay (status.dropped_pages).';
+'Pages whose content lock was waited for. Exact for the pages shown; at most contention_probe.max_pages, of which the hottest stay (status.dropped_pages). After attach(): waits of the hooked processes only, NULL if there are none; samples of the others.';
 COMMENT ON COLUMN @extschema@.buffer_locks.database IS
 'Database of the relation; NULL for shared relations.';
 COMMENT ON COLUMN @extschema@.buffer_locks.relation IS
@@ -701,6 +708,8 @@ COMMENT ON COLUMN @extschema@.buffer_locks.shared_waits IS
 'Waits in shared mode. Exact.';
 COMMENT ON COLUMN @extschema@.buffer_locks.exclusive_waits IS
 'Waits in another mode than shared. Exact.';
+COMMENT ON COLUMN @extschema@.buffer_locks.samples IS
+'Times that the sampler saw a process wait for it that is not hooked (status.hooked_processes). Sampled.';
 
 CREATE FUNCTION @extschema@.lock_handoffs(
     OUT lock text,
@@ -726,7 +735,7 @@ GRANT SELECT ON @extschema@.lock_handoffs TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.lock_handoffs() IS
 'Source of the view lock_handoffs.';
 COMMENT ON VIEW @extschema@.lock_handoffs IS
-'Who kept whom waiting: completed waits for LWLocks and content locks by lock, statement of the waiter, and statement and kind of the process that woke it. Exact.';
+'Who kept whom waiting: completed waits for LWLocks and content locks by lock, statement of the waiter, and statement and kind of the process that woke it. Exact. After attach(): of the hooked processes only (status.hooked_processes of status.processes).';
 COMMENT ON COLUMN @extschema@.lock_handoffs.lock IS
 'Name of the lock; content locks of pages are one.';
 COMMENT ON COLUMN @extschema@.lock_handoffs.tranche IS
@@ -766,7 +775,7 @@ GRANT SELECT ON @extschema@.wal_insert_locks TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.wal_insert_locks() IS
 'Source of the view wal_insert_locks.';
 COMMENT ON VIEW @extschema@.wal_insert_locks IS
-'The WAL insertion locks, each by itself. Waits are exact, utilisation is sampled.';
+'The WAL insertion locks, each by itself. Waits are exact, utilisation is sampled. After attach(): waits of the hooked processes only (status.hooked_processes of status.processes), NULL if there are none.';
 COMMENT ON COLUMN @extschema@.wal_insert_locks.lock_index IS
 'Number of the lock, from 0.';
 COMMENT ON COLUMN @extschema@.wal_insert_locks.waits IS
@@ -842,13 +851,13 @@ COMMENT ON COLUMN @extschema@.stuck_waiters.lock IS
 COMMENT ON COLUMN @extschema@.stuck_waiters.mode IS
 'exclusive, shared, share exclusive, or until free.';
 COMMENT ON COLUMN @extschema@.stuck_waiters.waiting_time IS
-'How long, in ms. Exact.';
+'How long, in ms. Exact; of a process that is not hooked, since the sampler first saw it wait.';
 COMMENT ON COLUMN @extschema@.stuck_waiters.lock_state IS
 'free, exclusive, shared with the number of holders, or unknown. Exact.';
 COMMENT ON COLUMN @extschema@.stuck_waiters.holder_pids IS
-'Processes that hold it: at the level full all, at other levels those that sleep; NULL: not known, or without pg_read_all_stats.';
+'Processes that hold it: at the level full all, at other levels those that sleep; where none is known, those that are stopped. NULL: not known, or without pg_read_all_stats.';
 COMMENT ON COLUMN @extschema@.stuck_waiters.verdict IS
-'lost wake-up: nobody holds the lock and nobody wakes the waiter; holder stopped: a known holder is stopped by a signal or a debugger; long hold: somebody holds it.';
+'lost wake-up: nobody holds the lock and nobody wakes the waiter; holder stopped: a known holder is stopped by a signal or a debugger, or, where no holder is known, a process of the server is; long hold: somebody holds it.';
 COMMENT ON COLUMN @extschema@.stuck_waiters.stack IS
 'Call path of the waiter, root first; NULL: not known.';
 
@@ -892,7 +901,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.folded_stacks() TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.wait_stacks() IS
 'Source of the view wait_stacks.';
 COMMENT ON VIEW @extschema@.wait_stacks IS
-'Completed waits that were not idle, by the call path that led to them. Exact.';
+'Completed waits that were not idle, by the call path that led to them. Exact. After attach(): of the hooked processes only (status.hooked_processes of status.processes).';
 COMMENT ON COLUMN @extschema@.wait_stacks.wait_event_type IS
 'Class of the wait event, as in pg_stat_activity.';
 COMMENT ON COLUMN @extschema@.wait_stacks.wait_event IS
@@ -1126,7 +1135,7 @@ GRANT SELECT ON @extschema@.pgstat_flushes TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.pgstat_flushes() IS
 'Source of the view pgstat_flushes.';
 COMMENT ON VIEW @extschema@.pgstat_flushes IS
-'Handing over of cumulative statistics from processes to shared memory, by kind of statistics. Exact. Up to PostgreSQL 17 only kinds with many entries are handed over in a way that can be counted.';
+'Handing over of cumulative statistics from processes to shared memory, by kind of statistics. Exact. Up to PostgreSQL 17 only kinds with many entries are handed over in a way that can be counted. After attach(): of the hooked processes only (status.hooked_processes of status.processes).';
 COMMENT ON COLUMN @extschema@.pgstat_flushes.kind IS
 'Kind of statistics: relation, database, function, ...';
 COMMENT ON COLUMN @extschema@.pgstat_flushes.flushes IS
@@ -1343,7 +1352,7 @@ GRANT SELECT ON @extschema@.numa_handoffs TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.numa_handoffs() IS
 'Source of the view numa_handoffs.';
 COMMENT ON VIEW @extschema@.numa_handoffs IS
-'Locks handed over, by how far: from the CPU of the process that released the lock and woke the waiter to that on which the waiter then ran. Completed waits for LWLocks and content locks whose waker is known. Exact.';
+'Locks handed over, by how far: from the CPU of the process that released the lock and woke the waiter to that on which the waiter then ran. Completed waits for LWLocks and content locks whose waker is known. Exact. After attach(): of the hooked processes only (status.hooked_processes of status.processes).';
 COMMENT ON COLUMN @extschema@.numa_handoffs.from_node IS
 'NUMA node of the waker when it woke the waiter; NULL if not known.';
 COMMENT ON COLUMN @extschema@.numa_handoffs.to_node IS
@@ -1572,6 +1581,38 @@ COMMENT ON COLUMN @extschema@.perf_counters.updated_at IS
 'When the process last told: at most 10 ms before the end of its last transaction.';
 COMMENT ON COLUMN @extschema@.perf_counters.reason IS
 'Why counters are missing, or count in user mode only; NULL if all count.';
+
+CREATE FUNCTION @extschema@.attach()
+RETURNS text
+AS 'MODULE_PATHNAME', 'cprobe_attach'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+CREATE FUNCTION @extschema@.detach()
+RETURNS text
+AS 'MODULE_PATHNAME', 'cprobe_detach'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+CREATE FUNCTION @extschema@.before_drop()
+RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'cprobe_before_drop'
+LANGUAGE C;
+
+CREATE EVENT TRIGGER contention_probe_before_drop
+    ON ddl_command_start WHEN TAG IN ('DROP EXTENSION')
+    EXECUTE FUNCTION @extschema@.before_drop();
+
+REVOKE ALL ON FUNCTION @extschema@.attach() FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.detach() FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.before_drop() FROM PUBLIC;
+
+COMMENT ON FUNCTION @extschema@.attach() IS
+'Start sampling in a server that has not preloaded the library: attached, already attached, or preloaded. Not undone by a rollback; lasts until detach() or the end of the server.';
+COMMENT ON FUNCTION @extschema@.detach() IS
+'End what attach() began, and forget what was counted: detached, or not attached.';
+COMMENT ON FUNCTION @extschema@.before_drop() IS
+'Detaches before DROP EXTENSION contention_probe.';
+COMMENT ON EVENT TRIGGER contention_probe_before_drop IS
+'Detaches before DROP EXTENSION contention_probe.';
 
 CREATE FUNCTION @extschema@.reset()
 RETURNS void

@@ -93,6 +93,21 @@
 					 offsetof(BufferDesc, content_lock)))
 #endif
 
+/*
+ * A buffer's content lock, the tranche that stands for it in a CprobeLockKey,
+ * and its queue.
+ */
+#if PG_VERSION_NUM >= 190000
+#define CPROBE_CONTENT_TRANCHE CPROBE_TRANCHE_BUFFER
+#define CPROBE_CONTENT_LOCK(descriptor) ((void *) (descriptor))
+#define CPROBE_CONTENT_QUEUE(lock) \
+	(&((volatile BufferDesc *) (lock))->lock_waiters)
+#else
+#define CPROBE_CONTENT_TRANCHE LWTRANCHE_BUFFER_CONTENT
+#define CPROBE_CONTENT_LOCK(descriptor) ((void *) &(descriptor)->content_lock)
+#define CPROBE_CONTENT_QUEUE(lock) (&((volatile LWLock *) (lock))->waiters)
+#endif
+
 /* 16: the parts of a buffer tag lost their nesting and were renamed. */
 #if PG_VERSION_NUM >= 160000
 #define CPROBE_TAG_TABLESPACE(tag) ((tag)->spcOid)
@@ -410,6 +425,17 @@ typedef struct CprobeServerArea
 
 /* A variable of this library that is not looked up through a table. */
 #define CPROBE_HIDDEN __attribute__((visibility("hidden")))
+
+/*
+ * Private to bgworker.c, the same in all majors: which registration of a
+ * dynamic worker.  Kept in shared memory, so that a process can end a worker
+ * that another one started.
+ */
+typedef struct CprobeServerWorkerHandle
+{
+	int			slot;
+	uint64		generation;
+} CprobeServerWorkerHandle;
 
 /* 18: a module can tell its name and version (pg_get_loaded_modules). */
 #if PG_VERSION_NUM >= 180000

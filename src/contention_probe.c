@@ -23,14 +23,20 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
+#include "postmaster/bgworker_internals.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
+#include "tcop/pquery.h"
 #include "utils/guc.h"
 
 #include "compat.h"
 #include "machine/topology.h"
+#include "probe/attachment.h"
 #include "probe/code_counts.h"
 #include "probe/code_hooks.h"
+#include "probe/control.h"
 #include "probe/libc_hooks.h"
 #include "probe/lwlock_hooks.h"
 #include "probe/perf_account.h"
@@ -100,9 +106,10 @@ static const struct config_enum_entry cprobe_perf_events_options[] = {
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
+static ProcessUtility_hook_type prev_ProcessUtility = NULL;
 
-static CprobeRegionLimits
-cprobe_limits(void)
+CprobeRegionLimits
+cprobe_settings_limits(void)
 {
 	CprobeRegionLimits limits = {
 		.max_queries = cprobe_max_queries,
@@ -120,7 +127,7 @@ cprobe_limits(void)
 static void
 cprobe_shmem_request(void)
 {
-	CprobeRegionLimits limits = cprobe_limits();
+	CprobeRegionLimits limits = cprobe_settings_limits();
 
 	if (prev_shmem_request_hook)
 		prev_shmem_request_hook();
@@ -130,7 +137,7 @@ cprobe_shmem_request(void)
 static void
 cprobe_shmem_startup(void)
 {
-	CprobeRegionLimits limits = cprobe_limits();
+	CprobeRegionLimits limits = cprobe_settings_limits();
 
 	if (prev_shmem_startup_hook)
 		prev_shmem_startup_hook();
@@ -151,58 +158,65 @@ cprobe_shmem_startup(void)
 				 errdetail("The semaphores of this server are not laid out at a constant distance; hand-offs have no waker.")));
 }
 
+/*
+ * Without preload they can be changed by a reload: sizes are those of the next
+ * attach(), and instrument is that of sessions that load the library then.
+ */
 static void
 cprobe_define_startup_settings(void)
 {
+	GucContext	context = process_shared_preload_libraries_in_progress ?
+	PGC_POSTMASTER : PGC_SIGHUP;
+
 	DefineCustomEnumVariable("contention_probe.instrument",
 							 "What is hooked: nothing (sampling only), waits, or all code paths.",
 							 NULL,
 							 &cprobe_instrument,
 							 CPROBE_INSTRUMENT_WAITS,
 							 cprobe_instrument_options,
-							 PGC_POSTMASTER, 0, NULL, NULL, NULL);
+							 context, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.max_queries",
 							"Statements (database, user, query id) whose waits are kept apart.",
 							"Waits of further statements are counted in status.dropped_queries.",
 							&cprobe_max_queries,
 							CPROBE_MAX_QUERIES_DEFAULT,
 							CPROBE_MAX_QUERIES_MIN, CPROBE_MAX_QUERIES_MAX,
-							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+							context, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.max_locks",
 							"LWLocks whose waits are kept apart.",
 							"Waits for further locks are counted in status.dropped_locks.",
 							&cprobe_max_locks,
 							CPROBE_MAX_LOCKS_DEFAULT,
 							CPROBE_MAX_LOCKS_MIN, CPROBE_MAX_LOCKS_MAX,
-							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+							context, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.max_pages",
 							"Pages whose content lock waits are kept apart; the hottest stay.",
 							"What was counted for pages that gave way is in status.dropped_pages.",
 							&cprobe_max_pages,
 							CPROBE_MAX_PAGES_DEFAULT,
 							CPROBE_MAX_PAGES_MIN, CPROBE_MAX_PAGES_MAX,
-							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+							context, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.max_handoffs",
 							"Combinations of lock, waiting and waking statement that are kept apart.",
 							"Hand-offs of further ones are counted in status.dropped_handoffs.",
 							&cprobe_max_handoffs,
 							CPROBE_MAX_HANDOFFS_DEFAULT,
 							CPROBE_MAX_HANDOFFS_MIN, CPROBE_MAX_HANDOFFS_MAX,
-							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+							context, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.max_stacks",
 							"Call paths of waits that are kept apart.",
 							"Waits from further paths are counted in status.dropped_stacks.",
 							&cprobe_max_stacks,
 							CPROBE_MAX_STACKS_DEFAULT,
 							CPROBE_MAX_STACKS_MIN, CPROBE_MAX_STACKS_MAX,
-							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+							context, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("contention_probe.history_size",
 							"Rows kept in the view history.",
 							NULL,
 							&cprobe_history_size,
 							CPROBE_HISTORY_SIZE_DEFAULT,
 							CPROBE_HISTORY_SIZE_MIN, CPROBE_HISTORY_SIZE_MAX,
-							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+							context, 0, NULL, NULL, NULL);
 }
 
 /* Hooks on code look at no setting: they lose their counters instead. */
@@ -312,22 +326,21 @@ cprobe_install_code_hooks(void)
 						   cprobe_instrument_reason)));
 }
 
-/*
- * Without preload there is no shared memory and nothing to set: the functions
- * then say what to do.
- */
-void
-_PG_init(void)
+/* The hooks of a process, or of the postmaster for all. */
+static void
+cprobe_install_hooks(void)
 {
-	if (!process_shared_preload_libraries_in_progress)
+	if (cprobe_instrument == CPROBE_INSTRUMENT_NONE)
 		return;
+	cprobe_query_install_hooks();
+	cprobe_libc_hooks_install();
+}
 
-	cprobe_define_startup_settings();
-	cprobe_define_code_settings();
-	cprobe_define_running_settings();
+static void
+cprobe_preload(void)
+{
 	cprobe_cpu_places_init();
 	cprobe_usage_install();
-
 	prev_shmem_request_hook = shmem_request_hook;
 	shmem_request_hook = cprobe_shmem_request;
 	prev_shmem_startup_hook = shmem_startup_hook;
@@ -335,12 +348,127 @@ _PG_init(void)
 
 	/* The samples without any hook have statements as well. */
 	EnableQueryId();
-	if (cprobe_instrument != CPROBE_INSTRUMENT_NONE)
-	{
-		cprobe_query_install_hooks();
-		cprobe_libc_hooks_install();
-	}
+	cprobe_install_hooks();
 	if (cprobe_instrument == CPROBE_INSTRUMENT_FULL)
 		cprobe_install_code_hooks();
 	cprobe_sampler_register();
+}
+
+/*
+ * Hook this process, which is not the only one that could be: the control
+ * block tells its hooks when the probe is attached.  A failure is no reason to
+ * refuse the session.
+ */
+static void
+cprobe_hook_session(void)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	static bool hooked = false;
+
+	if (hooked)
+		return;
+	hooked = true;
+	PG_TRY();
+	{
+		(void) cprobe_control_make();
+		if (cprobe_shmem_find_bounds())
+			(void) cprobe_semaphores_init();
+		cprobe_attachment_keep();
+		cprobe_attachment_refresh();
+		cprobe_usage_install();
+		EnableQueryId();
+		cprobe_install_hooks();
+		if (cprobe_instrument != CPROBE_INSTRUMENT_NONE)
+			cprobe_stats_flush_install();
+	}
+	PG_CATCH();
+	{
+		LWLockReleaseAll();
+		MemoryContextSwitchTo(caller);
+		FlushErrorState();
+		ereport(LOG,
+				(errmsg("contention_probe cannot measure the waits of this session")));
+	}
+	PG_END_TRY();
+}
+
+/* Is that the name of this library, as LOAD takes it? */
+static bool
+cprobe_is_own_file(const char *file)
+{
+	const char *name = last_dir_separator(file);
+
+	name = name != NULL ? name + 1 : file;
+	return strcmp(name, "contention_probe") == 0 ||
+		strcmp(name, "contention_probe" DLSUFFIX) == 0;
+}
+
+/* Does the statement that runs now load this library? */
+static bool
+cprobe_is_load(const PlannedStmt *statement)
+{
+	const Node *utility = statement->utilityStmt;
+
+	return utility != NULL && IsA(utility, LoadStmt) &&
+		cprobe_is_own_file(((const LoadStmt *) utility)->filename);
+}
+
+/* LOAD does nothing to a library that is loaded: follow it. */
+static void
+cprobe_load_ProcessUtility(CPROBE_UTILITY_ARGS)
+{
+	bool		load = cprobe_is_load(statement);
+
+	if (prev_ProcessUtility)
+		prev_ProcessUtility(CPROBE_UTILITY_PASS);
+	else
+		standard_ProcessUtility(CPROBE_UTILITY_PASS);
+	if (load)
+		cprobe_hook_session();
+}
+
+/*
+ * Was the library loaded for its own sake, by LOAD or one of the settings
+ * (also in the parallel worker of such a session), or because one of its
+ * functions was called?  Only the former hooks the process.
+ */
+static bool
+cprobe_is_loaded_for_hooks(void)
+{
+	if (MyBgworkerEntry != NULL &&
+		strcmp(MyBgworkerEntry->bgw_library_name, "contention_probe") == 0)
+		return false;
+	return ActivePortal == NULL ||
+		(list_length(ActivePortal->stmts) == 1 &&
+		 cprobe_is_load(linitial_node(PlannedStmt, ActivePortal->stmts)));
+}
+
+static void
+cprobe_load_into_session(void)
+{
+	cprobe_instrument_reason =
+		"not preloaded: exact waits are those of sessions that load the library";
+	if (cprobe_is_loaded_for_hooks())
+	{
+		cprobe_hook_session();
+		return;
+	}
+	prev_ProcessUtility = ProcessUtility_hook;
+	ProcessUtility_hook = cprobe_load_ProcessUtility;
+}
+
+/*
+ * Without preload there is no shared memory until attach(); this process can
+ * be hooked all the same, before or after that.
+ */
+void
+_PG_init(void)
+{
+	cprobe_define_startup_settings();
+	cprobe_define_code_settings();
+	cprobe_define_running_settings();
+	if (process_shared_preload_libraries_in_progress)
+		cprobe_preload();
+	else
+		cprobe_load_into_session();
 }

@@ -56,11 +56,10 @@ cprobe_page_of_buffer(const void *descriptor)
 	return page;
 }
 
-/* The mode in which this process queued for an LWLock. */
-static CprobeLockMode
-cprobe_lock_wait_mode(void)
+CprobeLockMode
+cprobe_lock_wait_mode(LWLockMode mode)
 {
-	switch (((volatile PGPROC *) MyProc)->lwWaitMode)
+	switch (mode)
 	{
 		case LW_SHARED:
 			return CPROBE_MODE_SHARED;
@@ -100,7 +99,7 @@ cprobe_lock_identify_lwlock(uint16 tranche, void *frame)
 	CprobeLockWait wait = {
 		.is_lock = true,
 		.proof = find.proof,
-		.mode = cprobe_lock_wait_mode(),
+		.mode = cprobe_lock_wait_mode((LWLockMode) ((volatile PGPROC *) MyProc)->lwWaitMode),
 		.key = CPROBE_LOCK_KEY(tranche, cprobe_shmem_offset(find.lock)),
 	};
 	const void *descriptor;
@@ -143,9 +142,13 @@ cprobe_lock_identify(uint32 info, void *frame)
 void
 cprobe_handoff_stamp(int number)
 {
-	CprobeSharedSlot *slot = cprobe_slot_get((uint32) number);
-	uint32		sequence = pg_atomic_read_u32(&slot->post_sequence);
+	CprobeSharedSlot *slot;
+	uint32		sequence;
 
+	if (!cprobe_region_is_current())
+		return;
+	slot = cprobe_slot_get((uint32) number);
+	sequence = pg_atomic_read_u32(&slot->post_sequence);
 	/* The server gives back absorbed wake-ups to its own semaphore. */
 	if (MyProc == NULL || number == CPROBE_MY_PROC_NUMBER())
 		return;

@@ -61,6 +61,8 @@ typedef enum CprobePageValue
 	CPROBE_PAGE_WAITS,
 	CPROBE_PAGE_TIME_NS,
 	CPROBE_PAGE_SHARED,
+	CPROBE_PAGE_SAMPLES,		/* looks at processes that wait for it; the
+								 * sampler's */
 	CPROBE_PAGE_VALUE_WORDS
 } CprobePageValue;
 
@@ -125,6 +127,9 @@ extern void cprobe_handoff_stamp(int number);
 
 /* Posts so far have nothing to do with the next wait. At taking a slot. */
 extern void cprobe_handoff_forget(CprobeSharedSlot *slot);
+
+/* The mode in which a process queued for an LWLock (PGPROC.lwWaitMode). */
+extern CprobeLockMode cprobe_lock_wait_mode(LWLockMode mode);
 
 /* The page of a buffer whose content lock is waited for. */
 extern CprobePage cprobe_page_of_buffer(const void *descriptor);

@@ -67,7 +67,7 @@ static void
 cprobe_perf_stop(void)
 {
 	CprobeSharedPerf *mine = cprobe_perf_mine();
-	CprobeSharedPerf *departed = cprobe_perf_get(cprobe_region->slot_count);
+	CprobeSharedPerf *departed;
 
 	if (cprobe_perf_level == CPROBE_PERF_OFF || cprobe_perf_pid != MyProcPid)
 		return;
@@ -77,9 +77,19 @@ cprobe_perf_stop(void)
 	if (mine == NULL)
 		return;
 	pg_atomic_write_u32(&mine->pid, 0);
+	departed = cprobe_perf_get(cprobe_region->slot_count);
 	for (int i = 0; i < CPROBE_PERF_COUNTERS; i++)
 		pg_atomic_fetch_add_u64(&departed->values[i],
 								cprobe_perf_set.values[i]);
+}
+
+void
+cprobe_perf_forget(void)
+{
+	if (cprobe_perf_level == CPROBE_PERF_OFF || cprobe_perf_pid != MyProcPid)
+		return;
+	cprobe_perf_close(&cprobe_perf_set, cprobe_perf_release);
+	cprobe_perf_level = CPROBE_PERF_OFF;
 }
 
 static void

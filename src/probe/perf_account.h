@@ -57,6 +57,9 @@ extern void cprobe_perf_at_transaction(void);
 /* Show what they say now, whenever it was last done. Does not throw. */
 extern void cprobe_perf_show_mine(void);
 
+/* The region is about to go: close them, and count anew in the next one. */
+extern void cprobe_perf_forget(void);
+
 /* The process leaves: add to the sum, and close them. */
 extern void cprobe_perf_leave(void);
 

@@ -26,6 +26,7 @@
 
 #include "compat.h"
 #include "machine/frames.h"
+#include "probe/attachment.h"
 #include "probe/hooks.h"
 #include "probe/query.h"
 
@@ -135,6 +136,7 @@ cprobe_query_run_chained(CPROBE_EXECUTOR_RUN_ARGS)
 static void
 cprobe_query_ExecutorRun(CPROBE_EXECUTOR_RUN_ARGS)
 {
+	cprobe_attachment_check();
 	CPROBE_QUERY_FRAME(query_desc->plannedstmt->queryId,
 					   cprobe_query_run_chained(CPROBE_EXECUTOR_RUN_PASS));
 }
@@ -155,15 +157,6 @@ cprobe_query_ExecutorFinish(QueryDesc *query_desc)
 					   cprobe_query_finish_chained(query_desc));
 }
 
-#define CPROBE_UTILITY_ARGS \
-	PlannedStmt *statement, const char *query_string, bool read_only_tree, \
-	ProcessUtilityContext context, ParamListInfo params, \
-	QueryEnvironment *query_env, DestReceiver *dest, \
-	QueryCompletion *completion
-#define CPROBE_UTILITY_PASS \
-	statement, query_string, read_only_tree, context, params, query_env, \
-	dest, completion
-
 static void
 cprobe_query_utility_chained(CPROBE_UTILITY_ARGS)
 {
@@ -176,6 +169,7 @@ cprobe_query_utility_chained(CPROBE_UTILITY_ARGS)
 static void
 cprobe_query_ProcessUtility(CPROBE_UTILITY_ARGS)
 {
+	cprobe_attachment_check();
 	CPROBE_QUERY_FRAME(statement->queryId,
 					   cprobe_query_utility_chained(CPROBE_UTILITY_PASS));
 }

@@ -15,6 +15,18 @@
 #ifndef CPROBE_QUERY_H
 #define CPROBE_QUERY_H
 
+#include "tcop/utility.h"
+
+/* Parameters of ProcessUtility_hook, and their passing on. */
+#define CPROBE_UTILITY_ARGS \
+	PlannedStmt *statement, const char *query_string, bool read_only_tree, \
+	ProcessUtilityContext context, ParamListInfo params, \
+	QueryEnvironment *query_env, DestReceiver *dest, \
+	QueryCompletion *completion
+#define CPROBE_UTILITY_PASS \
+	statement, query_string, read_only_tree, context, params, query_env, \
+	dest, completion
+
 /* Chain into the executor, utility and planner hooks. Postmaster, once. */
 extern void cprobe_query_install_hooks(void);
 

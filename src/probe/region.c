@@ -15,11 +15,13 @@
 
 #include "machine/clock.h"
 #include "machine/topology.h"
+#include "probe/attachment.h"
 #include "probe/code_counts.h"
 #include "probe/cpu_seen.h"
 #include "probe/event_names.h"
 #include "probe/lock_account.h"
 #include "probe/numa_areas.h"
+#include "probe/outside_waits.h"
 #include "probe/perf_account.h"
 #include "probe/region.h"
 #include "probe/slot.h"
@@ -42,6 +44,14 @@
 #define CPROBE_PROFILE_VALUE_WORDS 1
 
 CprobeSharedRegion *cprobe_region = NULL;
+
+/* Without an attachment: generation 0, for good. */
+static pg_atomic_uint32 cprobe_no_generation = {0};
+
+pg_atomic_uint32 *cprobe_region_generation = &cprobe_no_generation;
+uint32		cprobe_region_mapped = 0;
+
+static bool cprobe_preloaded = false;
 
 typedef struct CprobeTypeName
 {
@@ -115,6 +125,17 @@ cprobe_region_lay_out_code(CprobeSharedRegion *region,
 												  cprobe_code_size(region->slot_count));
 }
 
+/* What only the sampler writes besides profile and history. */
+static void
+cprobe_region_lay_out_seen(CprobeSharedRegion *region, Size *total)
+{
+	region->type_names_offset = cprobe_region_place(total,
+													CPROBE_TYPE_NAMES * sizeof(CprobeTypeName));
+	region->outside_waits_offset = cprobe_region_place(total,
+													   mul_size(region->slot_count,
+																sizeof(CprobeSharedOutsideWait)));
+}
+
 /* Fill in every offset; the same arithmetic sizes and creates the region. */
 static void
 cprobe_region_lay_out(CprobeSharedRegion *region,
@@ -172,8 +193,7 @@ cprobe_region_lay_out(CprobeSharedRegion *region,
 																 CPROBE_PROFILE_VALUE_WORDS));
 	region->history_offset = cprobe_region_place(&total,
 												 cprobe_ring_size((uint32) limits->history_rows));
-	region->type_names_offset = cprobe_region_place(&total,
-													CPROBE_TYPE_NAMES * sizeof(CprobeTypeName));
+	cprobe_region_lay_out_seen(region, &total);
 	cprobe_region_lay_out_code(region, limits, &total);
 	cprobe_region_lay_out_machine(region, &total);
 	region->total_bytes = total;
@@ -235,18 +255,34 @@ cprobe_region_create(const CprobeRegionLimits *limits)
 
 	cprobe_region = ShmemInitStruct(CPROBE_SHARED_NAME,
 									cprobe_region_size(limits), &found);
+	cprobe_preloaded = true;
 	if (!found)
 		cprobe_region_init(limits);
 }
 
 void
+cprobe_region_create_at(void *memory, const CprobeRegionLimits *limits)
+{
+	memset(memory, 0, cprobe_region_size(limits));
+	cprobe_region = memory;
+	cprobe_region_init(limits);
+}
+
+bool
+cprobe_region_is_preloaded(void)
+{
+	return cprobe_preloaded;
+}
+
+void
 cprobe_region_require(void)
 {
+	cprobe_attachment_refresh();
 	if (cprobe_region == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("contention_probe must be loaded via \"shared_preload_libraries\""),
-				 errhint("Add contention_probe to shared_preload_libraries and restart the server.")));
+				 errmsg("contention_probe must be loaded via \"shared_preload_libraries\", or attached"),
+				 errhint("Run SELECT contention_probe.attach(), which needs no restart, or add contention_probe to shared_preload_libraries and restart the server.")));
 }
 
 CprobeSharedWaits *
@@ -374,6 +410,12 @@ cprobe_region_flush(uint32 epoch, uint32 shard, uint32 kind)
 	return flushes +
 		((epoch % CPROBE_PARITIES) * CPROBE_FLUSH_SHARDS + shard) *
 		CPROBE_STATS_KINDS + kind;
+}
+
+CprobeSharedOutsideWait *
+cprobe_region_outside_waits(void)
+{
+	return cprobe_region_at(cprobe_region->outside_waits_offset);
 }
 
 static CprobeTypeName *

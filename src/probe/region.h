@@ -14,7 +14,7 @@
  *	   profile | history | backend type names | statistics flushes |
  *	   code paths |
  *	   distances | placement of areas | cores | processes on nodes |
- *	   perf counters
+ *	   perf counters | outside waits
  *
  * Sizes follow from the server's own numbers at its start.  Memory is handed
  * out zeroed by the server and the slots are not touched at start: a slot's
@@ -149,6 +149,7 @@ typedef struct CprobeSharedRegion
 	Size		cores_offset;
 	Size		seen_offset;
 	Size		perf_offset;
+	Size		outside_waits_offset;
 	CprobeSharedEventIndex events;
 
 	/*
@@ -184,8 +185,33 @@ typedef struct CprobeSharedRegion
 	pg_atomic_uint64 reset_usage[CPROBE_PROCESS_COUNTERS];
 } CprobeSharedRegion;
 
-/* The region, or NULL when the library was not preloaded. */
+/*
+ * The region; NULL when the library was not preloaded and the probe is not
+ * attached, or this process has not mapped the region (attachment.h).
+ */
 extern PGDLLEXPORT CprobeSharedRegion *cprobe_region;
+
+/*
+ * Where the generation of the attachment is kept, and the one that this
+ * process has looked at last.  They are equal for good when preloaded.
+ */
+extern pg_atomic_uint32 *cprobe_region_generation;
+extern uint32 cprobe_region_mapped;
+
+/*
+ * Is there a region, and is it the one that counts?  A process that has mapped
+ * the region of an attachment that is over passes through.  Hook context; two
+ * loads and two compares.
+ */
+static inline bool
+cprobe_region_is_current(void)
+{
+	return cprobe_region != NULL &&
+		pg_atomic_read_u32(cprobe_region_generation) == cprobe_region_mapped;
+}
+
+/* Was the library preloaded, so that the region is there for good? */
+extern bool cprobe_region_is_preloaded(void);
 
 /* Limits given by GUCs, needed for sizing. */
 typedef struct CprobeRegionLimits
@@ -208,7 +234,17 @@ extern Size cprobe_region_size(const CprobeRegionLimits *limits);
  */
 extern void cprobe_region_create(const CprobeRegionLimits *limits);
 
-/* Throw the error that users of preloaded extensions know, if not preloaded. */
+/*
+ * Create the region in memory of that size that is not in use, and set
+ * cprobe_region.
+ */
+extern void cprobe_region_create_at(void *memory,
+									const CprobeRegionLimits *limits);
+
+/*
+ * Map the region if the probe was attached; throw an error that says what to
+ * do if there is none.
+ */
 extern void cprobe_region_require(void);
 
 /* Parts. The index must be in range; no checks. */
@@ -231,6 +267,7 @@ extern CprobeSharedNumaAreas *cprobe_region_numa_areas(void);
 extern CprobeSharedCores *cprobe_region_cores(void);
 extern void *cprobe_region_seen(void);
 extern void *cprobe_region_perf(void);
+extern struct CprobeSharedOutsideWait *cprobe_region_outside_waits(void);
 
 /* Name of a backend type code, for display. */
 extern const char *cprobe_region_type_name(uint32 type);

@@ -126,7 +126,7 @@ cprobe_slot_mine(void)
 	 * MyProc is NULL early in a process's life and again at its end, when
 	 * another process may already own the slot.
 	 */
-	if (MyProc == NULL || cprobe_region == NULL)
+	if (MyProc == NULL || !cprobe_region_is_current())
 		return NULL;
 	if (cprobe_my_slot != NULL)
 		return cprobe_my_slot;
@@ -137,6 +137,13 @@ cprobe_slot_mine(void)
 	cprobe_my_number = number;
 	cprobe_my_slot = cprobe_slot_get((uint32) number);
 	return cprobe_my_slot;
+}
+
+void
+cprobe_slot_forget(void)
+{
+	cprobe_my_slot = NULL;
+	cprobe_my_number = -1;
 }
 
 uint32

@@ -156,6 +156,9 @@ extern Size cprobe_slot_size(uint32 event_count);
  */
 extern CprobeSharedSlot *cprobe_slot_mine(void);
 
+/* The region is about to go: the calling process has no slot any more. */
+extern void cprobe_slot_forget(void);
+
 /* Backend type code of the calling process. Hook context. */
 extern uint32 cprobe_slot_my_type(void);
 

@@ -83,7 +83,9 @@ typedef struct CprobeCurrentWait
 	bool		waiting;		/* in a hooked wait */
 	bool		idle;
 	uint32		info;
+	bool		outside;		/* as the sampler sees it (outside_waits.h) */
 	uint64		since_ns;
+	uint64		confirmed_ns;	/* outside: the process slept on until then */
 	uint64		query_id;
 	Oid			user_id;
 	uint32		sequence;		/* differs between two waits */

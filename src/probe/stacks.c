@@ -35,6 +35,8 @@ static CprobeStackMemo cprobe_stack_memos[CPROBE_STACK_MEMOS];
 static uint32
 cprobe_stacks_intern(const CprobeModuleIdentity *identity)
 {
+	if (!cprobe_region_is_current())
+		return 0;
 	return cprobe_module_intern(cprobe_region_modules(), identity->path,
 								identity->build_id.value,
 								identity->build_id.bytes);

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "machine/process_state.h"
+#include "probe/activity.h"
 #include "probe/blockers.h"
 #include "probe/stuck.h"
 
@@ -17,9 +18,15 @@
 
 int			cprobe_stuck_after_ms = CPROBE_STUCK_AFTER_DEFAULT_MS;
 
+/*
+ * A wait that is only seen from outside counts up to the moment for which it
+ * is certain that the process has slept on.
+ */
 bool
 cprobe_stuck_is_long(const CprobeCurrentWait *wait, uint64 now_ns)
 {
+	if (wait->outside)
+		now_ns = wait->confirmed_ns;
 	return wait->waiting && wait->lock != 0 && now_ns > wait->since_ns &&
 		now_ns - wait->since_ns >
 		(uint64) cprobe_stuck_after_ms * CPROBE_NS_PER_MS_INT;
@@ -36,6 +43,25 @@ cprobe_stuck_has_stopped_holder(const CprobeStuck *stuck)
 	return false;
 }
 
+/*
+ * Nobody says that he holds the lock.  Who holds it and is stopped cannot say
+ * so: a stopped process of the server is taken for the holder.
+ */
+static void
+cprobe_stuck_find_stopped(CprobeStuck *stuck)
+{
+	for (uint32 i = 0; i < cprobe_region->slot_count; i++)
+	{
+		int			pid = cprobe_activity_proc_pid(i);
+
+		if (stuck->holder_count == CPROBE_STUCK_MAX_HOLDERS)
+			break;
+		if (pid != 0 &&
+			cprobe_process_state_is_stopped(cprobe_process_state(pid)))
+			stuck->holders[stuck->holder_count++] = pid;
+	}
+}
+
 CprobeStuck
 cprobe_stuck_judge(const CprobeCurrentWait *wait, int free_looks)
 {
@@ -50,6 +76,8 @@ cprobe_stuck_judge(const CprobeCurrentWait *wait, int free_looks)
 	if (stuck.state.known)
 		stuck.holder_count = cprobe_blocker_holders(wait->lock, stuck.holders,
 													CPROBE_STUCK_MAX_HOLDERS);
+	if (stuck.state.known && stuck.holder_count == 0)
+		cprobe_stuck_find_stopped(&stuck);
 	stuck.verdict = cprobe_stuck_has_stopped_holder(&stuck) ?
 		CPROBE_VERDICT_HOLDER_STOPPED : CPROBE_VERDICT_LONG_HOLD;
 	return stuck;

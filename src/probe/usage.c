@@ -127,7 +127,7 @@ cprobe_usage_leave(int code, Datum arg)
 
 	(void) code;
 	(void) arg;
-	if (cprobe_region == NULL)
+	if (!cprobe_region_is_current())
 		return;
 	cprobe_perf_leave();
 	if (!cprobe_usage_read(MyProcPid, &usage))

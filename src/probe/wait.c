@@ -287,6 +287,14 @@ cprobe_wait_lock_is_pending(void)
 }
 
 void
+cprobe_wait_forget(void)
+{
+	cprobe_wait_is_open = false;
+	cprobe_suspended_wait.info = 0;
+	cprobe_query_account.epoch = 0;
+}
+
+void
 cprobe_wait_close_stale(void)
 {
 	CprobeSharedSlot *slot = cprobe_slot_mine();
@@ -446,6 +454,8 @@ cprobe_wait_end(bool unfinished)
 		cprobe_wait_frame_is_live = false;
 		cprobe_cost_end(slot);
 	}
+	else
+		cprobe_wait_is_open = false;
 	cprobe_wait_busy = false;
 }
 

@@ -48,6 +48,12 @@ extern PGDLLEXPORT void cprobe_wait_end(bool unfinished);
  */
 extern uint64 cprobe_wait_call_age_ns(void);
 
+/*
+ * The region is about to go, with the accounts of an open wait.  Not in a
+ * hook.
+ */
+extern void cprobe_wait_forget(void);
+
 /* Close a wait that is open but whose loop has ended. Hook context. */
 extern void cprobe_wait_close_stale(void);
 

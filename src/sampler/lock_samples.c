@@ -173,6 +173,18 @@ cprobe_lock_samples_claim(uint32 epoch, const CprobeCurrentWait *wait)
 	return cprobe_map_claim(cprobe_region_locks(), epoch, &lock);
 }
 
+void
+cprobe_lock_samples_count_page(uint32 epoch, const CprobeCurrentWait *wait)
+{
+	pg_atomic_uint64 *values;
+
+	values = cprobe_map_claim(cprobe_region_pages(), epoch, wait->page.words);
+	if (values == NULL)
+		cprobe_map_drop(cprobe_region_pages());
+	else
+		cprobe_lock_samples_bump(&values[CPROBE_PAGE_SAMPLES], 1);
+}
+
 static const char *
 cprobe_lock_samples_lock_name(const CprobeCurrentWait *wait)
 {

@@ -27,6 +27,10 @@ extern void cprobe_lock_samples_run(uint32 epoch);
 extern pg_atomic_uint64 *cprobe_lock_samples_claim(uint32 epoch,
 												   const CprobeCurrentWait *wait);
 
+/* A process that is not hooked waits for a page: count that. */
+extern void cprobe_lock_samples_count_page(uint32 epoch,
+										   const CprobeCurrentWait *wait);
+
 /* What the sampler remembers of a long wait of one process. */
 typedef struct CprobeStuckWatch
 {

@@ -10,6 +10,11 @@
  * the server is consistent, on a standby as on a primary.  It ends with exit
  * code 1, so that the postmaster starts it again after a kill.
  *
+ * In a server that was attached to it is a dynamic worker.  The postmaster
+ * keeps such a worker over a crash of another process, when the attachment is
+ * gone with the shared memory: so it compares what it was started for with the
+ * control block, and ends for good, with exit code 0, when that is over.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -24,8 +29,10 @@
 #include "utils/guc.h"
 
 #include "machine/clock.h"
+#include "probe/attachment.h"
 #include "probe/numa_areas.h"
 #include "probe/region.h"
+#include "probe/shmem_areas.h"
 #include "probe/wait.h"
 #include "sampler/cpu_look.h"
 #include "sampler/sampler.h"
@@ -49,20 +56,76 @@ static uint64 cprobe_last_cpu_ns;
 /* Epoch of the sampler's own counters. */
 static uint32 cprobe_sampler_epoch;
 
+StaticAssertDecl(sizeof(CprobeSamplerTask) <= BGW_EXTRALEN,
+				 "a task fits into what a worker is registered with");
+
+/* The attachment that this worker is for; id 0: the library is preloaded. */
+static CprobeSamplerTask cprobe_sampler_task;
+
+static void
+cprobe_sampler_describe(BackgroundWorker *worker)
+{
+	memset(worker, 0, sizeof(*worker));
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker->bgw_start_time = BgWorkerStart_ConsistentState;
+	worker->bgw_restart_time = CPROBE_SAMPLER_RESTART_S;
+	strlcpy(worker->bgw_library_name, "contention_probe", BGW_MAXLEN);
+	strlcpy(worker->bgw_function_name, "cprobe_sampler_main", BGW_MAXLEN);
+	strlcpy(worker->bgw_name, "contention_probe sampler", BGW_MAXLEN);
+	strlcpy(worker->bgw_type, "contention_probe sampler", BGW_MAXLEN);
+}
+
 void
 cprobe_sampler_register(void)
 {
-	BackgroundWorker worker = {0};
+	BackgroundWorker worker;
 
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
-		BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_ConsistentState;
-	worker.bgw_restart_time = CPROBE_SAMPLER_RESTART_S;
-	strlcpy(worker.bgw_library_name, "contention_probe", BGW_MAXLEN);
-	strlcpy(worker.bgw_function_name, "cprobe_sampler_main", BGW_MAXLEN);
-	strlcpy(worker.bgw_name, "contention_probe sampler", BGW_MAXLEN);
-	strlcpy(worker.bgw_type, "contention_probe sampler", BGW_MAXLEN);
+	cprobe_sampler_describe(&worker);
 	RegisterBackgroundWorker(&worker);
+}
+
+bool
+cprobe_sampler_start(const CprobeSamplerTask *task,
+					 BackgroundWorkerHandle **handle)
+{
+	BackgroundWorker worker;
+
+	cprobe_sampler_describe(&worker);
+	worker.bgw_notify_pid = MyProcPid;
+	memcpy(worker.bgw_extra, task, sizeof(*task));
+	return RegisterDynamicBackgroundWorker(&worker, handle);
+}
+
+/* Is the attachment that this worker is for still the one that counts? */
+static bool
+cprobe_sampler_is_wanted(void)
+{
+	CprobeSharedControl *control;
+
+	if (cprobe_sampler_task.attachment_id == 0)
+		return true;
+	control = cprobe_control_find();
+	return control != NULL &&
+		pg_atomic_read_u64(&control->attachment_id) ==
+		cprobe_sampler_task.attachment_id;
+}
+
+/* Map the region that this worker was started for; ends it if that is over. */
+static void
+cprobe_sampler_join(void)
+{
+	if (cprobe_region_is_preloaded())
+		return;
+	memcpy(&cprobe_sampler_task, MyBgworkerEntry->bgw_extra,
+		   sizeof(cprobe_sampler_task));
+	cprobe_attachment_keep();
+	if (cprobe_sampler_task.attachment_id == 0 ||
+		!cprobe_sampler_is_wanted() ||
+		!cprobe_attachment_map(cprobe_sampler_task.segment,
+							   cprobe_sampler_task.generation))
+		proc_exit(0);
+	(void) cprobe_shmem_find_bounds();
 }
 
 static void
@@ -208,14 +271,17 @@ cprobe_sampler_main(Datum main_arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	BackgroundWorkerUnblockSignals();
+	cprobe_sampler_join();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 
 	wait_event = CPROBE_NEW_WAIT_EVENT("ContentionProbeSampler");
 	before_shmem_exit(cprobe_sampler_detach, (Datum) 0);
 	cprobe_tick_init();
 	cprobe_cpu_look_init();
-	pg_atomic_write_u64(&cprobe_region->sampler.hook_cost_ps,
-						cprobe_wait_calibrate_ps());
+	/* An attachment's sampler has no slot to rehearse with. */
+	if (cprobe_region_is_preloaded())
+		pg_atomic_write_u64(&cprobe_region->sampler.hook_cost_ps,
+							cprobe_wait_calibrate_ps());
 	cprobe_next_tick_ns = cprobe_next_history_ns = cprobe_next_machine_ns =
 		cprobe_next_numa_ns = cprobe_clock_now_ns();
 	pg_atomic_write_u32(&cprobe_region->sampler.pid, (uint32) MyProcPid);
@@ -227,6 +293,8 @@ cprobe_sampler_main(Datum main_arg)
 			cprobe_sampler_reload();
 		cprobe_sampler_tick_if_due();
 		cprobe_sampler_sleep(wait_event);
+		if (!cprobe_sampler_is_wanted())
+			break;
 	}
-	proc_exit(1);
+	proc_exit(cprobe_sampler_is_wanted() ? 1 : 0);
 }

@@ -11,6 +11,9 @@
 #ifndef CPROBE_SAMPLER_H
 #define CPROBE_SAMPLER_H
 
+#include "postmaster/bgworker.h"
+#include "storage/dsm.h"
+
 #define CPROBE_SAMPLE_INTERVAL_DEFAULT_MS 10
 #define CPROBE_SAMPLE_INTERVAL_MIN_MS 1
 #define CPROBE_SAMPLE_INTERVAL_MAX_MS 60000
@@ -37,6 +40,22 @@ extern int	cprobe_history_interval_ms;
 
 /* Register the worker. Postmaster, while preloading. */
 extern void cprobe_sampler_register(void);
+
+/* Which attachment a worker samples for; in what it is registered with. */
+typedef struct CprobeSamplerTask
+{
+	uint64		attachment_id;
+	dsm_handle	segment;
+	uint32		generation;		/* of the control block, once attached */
+} CprobeSamplerTask;
+
+/*
+ * Start a worker for an attachment.  It ends when the control block does not
+ * have that attachment any more.  False if the server has no place for one.
+ * Backends.
+ */
+extern bool cprobe_sampler_start(const CprobeSamplerTask *task,
+								 BackgroundWorkerHandle **handle);
 
 /* Entry point of the worker. */
 extern PGDLLEXPORT void cprobe_sampler_main(Datum main_arg);

@@ -32,6 +32,8 @@
 #include "probe/region.h"
 #include "probe/snapshot.h"
 #include "sampler/lock_samples.h"
+#include "sampler/outside_look.h"
+#include "sampler/queue_locks.h"
 #include "sampler/tick.h"
 
 /* What the sampler remembers of the process with a number. */
@@ -92,6 +94,8 @@ cprobe_tick_init(void)
 		MemoryContextAllocZero(TopMemoryContext,
 							   cprobe_region->slot_count *
 							   sizeof(CprobeTickIdle));
+	cprobe_queue_locks_init();
+	cprobe_outside_look_init();
 }
 
 void
@@ -211,6 +215,21 @@ cprobe_tick_wait_is_idle(const CprobeActivity *activity, uint32 info)
 	}
 }
 
+/* It does not say which lock it waits for, if it does. */
+static void
+cprobe_tick_look_from_outside(CprobeTickProcess *process, uint32 info,
+							  const CprobeTick *tick)
+{
+	uint32		number = (uint32) (process - cprobe_tick_processes);
+
+	if (cprobe_outside_look(number, process->pid, info, tick->now_ns,
+							&process->wait))
+		process->lock_values = cprobe_lock_samples_claim(cprobe_tick_epoch,
+														 &process->wait);
+	else
+		cprobe_outside_end(number);
+}
+
 /*
  * Look at one process in full: what it waits for, whether that is idleness,
  * and in which statement.  False if there is nothing to count: a client
@@ -218,7 +237,7 @@ cprobe_tick_wait_is_idle(const CprobeActivity *activity, uint32 info)
  */
 static bool
 cprobe_tick_examine(CprobeTickProcess *process, CprobeSharedSlot *slot,
-					uint32 info)
+					uint32 info, const CprobeTick *tick)
 {
 	CprobeActivity activity;
 	CprobeCurrentWait wait = cprobe_snapshot_current_wait(slot);
@@ -228,7 +247,8 @@ cprobe_tick_examine(CprobeTickProcess *process, CprobeSharedSlot *slot,
 	process->lock_values = NULL;
 	process->sequence = 0;
 	process->wait.lock = 0;
-	if (info != 0 && wait.waiting && wait.info == info)
+	if (info != 0 && wait.waiting && wait.info == info &&
+		slot->pid == process->pid)
 	{
 		process->sequence = wait.sequence;
 		process->wait = wait;
@@ -250,6 +270,8 @@ cprobe_tick_examine(CprobeTickProcess *process, CprobeSharedSlot *slot,
 		return false;
 	process->idle = info != 0 && cprobe_tick_wait_is_idle(&activity, info);
 	process->query_id = process->idle ? 0 : activity.query_id;
+	if (slot->pid != process->pid)
+		cprobe_tick_look_from_outside(process, info, tick);
 	return true;
 }
 
@@ -318,6 +340,8 @@ cprobe_tick_look_at_lock(CprobeTickProcess *process, const CprobeTick *tick)
 {
 	if (process->lock_values != NULL)
 		cprobe_tick_bump(&process->lock_values[CPROBE_LOCK_QUEUE_SAMPLES]);
+	if (process->wait.outside && process->wait.has_page)
+		cprobe_lock_samples_count_page(cprobe_tick_epoch, &process->wait);
 	cprobe_lock_samples_watch(&process->watch, process->pid,
 							  cprobe_region_type_name(process->type),
 							  &process->wait, tick->now_ns);
@@ -338,6 +362,7 @@ cprobe_tick_look(uint32 number, const CprobeTick *tick)
 	if (pid == 0 || pid == MyProcPid)
 	{
 		process->pid = 0;
+		cprobe_outside_end(number);
 		return;
 	}
 	if (unlikely(process->pid != pid) && !cprobe_tick_identify(process, pid))
@@ -346,7 +371,8 @@ cprobe_tick_look(uint32 number, const CprobeTick *tick)
 	if ((process->sequence & 1) == 0 || info != process->info ||
 		pg_atomic_read_u32(&pulse->wait_sequence) != process->sequence)
 	{
-		if (!cprobe_tick_examine(process, cprobe_slot_get(number), info))
+		if (!cprobe_tick_examine(process, cprobe_slot_get(number), info,
+								 tick))
 			return;
 	}
 	cprobe_tick_count(process);
@@ -391,6 +417,7 @@ cprobe_tick_run(bool history)
 		}
 		cprobe_tick_epoch = epoch;
 	}
+	cprobe_queue_locks_look();
 	for (uint32 i = 0; i < cprobe_region->slot_count; i++)
 	{
 		if (i % CPROBE_TICK_IDLE_TICKS != cprobe_tick_turn &&

@@ -18,6 +18,7 @@
 #include "probe/activity.h"
 #include "probe/blockers.h"
 #include "probe/event_names.h"
+#include "probe/outside_waits.h"
 #include "probe/snapshot.h"
 #include "sql/lock_text.h"
 #include "sql/rows.h"
@@ -98,17 +99,20 @@ cprobe_backends_sum_waits(CprobeProcess *process, CprobeSharedSlot *slot)
 	}
 }
 
-/* Its current wait and its completed ones, from its slot. */
+/*
+ * Its current wait and its completed ones, from its slot; if it is not hooked,
+ * its wait for a lock as the sampler sees it.
+ */
 static void
-cprobe_backends_read_slot(CprobeProcess *process, CprobeSharedSlot *slot)
+cprobe_backends_read_waits(CprobeProcess *process, uint32 number)
 {
+	CprobeSharedSlot *slot = cprobe_slot_get(number);
 	CprobeCurrentWait wait;
 	uint64		now_ns;
 
-	if (!cprobe_snapshot_slot_is_of(slot, process->pid))
-		return;
-	cprobe_backends_sum_waits(process, slot);
-	wait = cprobe_snapshot_current_wait(slot);
+	if (cprobe_snapshot_slot_is_of(slot, process->pid))
+		cprobe_backends_sum_waits(process, slot);
+	wait = cprobe_process_wait(number, process->pid);
 	if (!wait.waiting || wait.info != process->info)
 		return;
 	now_ns = cprobe_clock_now_ns();
@@ -189,7 +193,7 @@ cprobe_backends(PG_FUNCTION_ARGS)
 		process.info = cprobe_activity_proc(i)->wait_event_info;
 		if (process.pid == 0 || !cprobe_backends_identify(&process, i))
 			continue;
-		cprobe_backends_read_slot(&process, cprobe_slot_get(i));
+		cprobe_backends_read_waits(&process, i);
 		cprobe_backends_put_row(&rows, &process);
 	}
 	return (Datum) 0;

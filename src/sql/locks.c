@@ -20,6 +20,7 @@
 #include "sql/lock_text.h"
 #include "sql/map_rows.h"
 #include "sql/rows.h"
+#include "sql/settings.h"
 
 PG_FUNCTION_INFO_V1(cprobe_lwlocks);
 PG_FUNCTION_INFO_V1(cprobe_lwlock_tranches);
@@ -30,10 +31,14 @@ PG_FUNCTION_INFO_V1(cprobe_wal_insert_occupancy);
 
 #define CPROBE_LWLOCKS_COLUMNS (20 + CPROBE_ACQUIRES_COLUMNS)
 #define CPROBE_LWLOCK_TRANCHES_COLUMNS (13 + CPROBE_ACQUIRES_COLUMNS)
-#define CPROBE_BUFFER_LOCKS_COLUMNS 9
+#define CPROBE_BUFFER_LOCKS_COLUMNS 10
 #define CPROBE_LOCK_HANDOFFS_COLUMNS 8
 #define CPROBE_WAL_INSERT_LOCKS_COLUMNS 6
 #define CPROBE_WAL_INSERT_OCCUPANCY_COLUMNS 3
+
+/* Columns that are NULL where nothing is known of waits. */
+#define CPROBE_LOCK_WAITS_COLUMNS 11
+#define CPROBE_PAGE_WAITS_COLUMNS 4
 
 #define CPROBE_WHOLE_KEY PG_UINT64_MAX
 #define CPROBE_TRANCHE_KEY (~CPROBE_LOCK_OFFSET_MASK)
@@ -79,6 +84,24 @@ cprobe_locks_put_sampled(CprobeRows *rows, uint64 sum, uint64 samples)
 		cprobe_rows_put_float8(rows, (double) sum / (double) samples);
 }
 
+/*
+ * No waits counted: where not every process is hooked that means nothing.
+ */
+static bool
+cprobe_locks_waits_unknown(uint64 waits)
+{
+	return waits == 0 &&
+		(!cprobe_region_is_preloaded() ||
+		 cprobe_instrument == CPROBE_INSTRUMENT_NONE);
+}
+
+static void
+cprobe_locks_put_nulls(CprobeRows *rows, int columns)
+{
+	while (columns-- > 0)
+		cprobe_rows_put_null(rows);
+}
+
 /* From waits to inferred_waits: the columns that locks and tranches share. */
 static void
 cprobe_locks_put_waits(CprobeRows *rows, const uint64 *values)
@@ -87,6 +110,11 @@ cprobe_locks_put_waits(CprobeRows *rows, const uint64 *values)
 	uint64		not_exclusive = values[CPROBE_LOCK_SHARED] +
 	values[CPROBE_LOCK_UNTIL_FREE];
 
+	if (cprobe_locks_waits_unknown(waits))
+	{
+		cprobe_locks_put_nulls(rows, CPROBE_LOCK_WAITS_COLUMNS);
+		return;
+	}
 	cprobe_rows_put_int8(rows, waits);
 	cprobe_rows_put_ms(rows, (double) values[CPROBE_LOCK_TIME_NS]);
 	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_SHARED]);
@@ -107,11 +135,27 @@ cprobe_locks_put_waits(CprobeRows *rows, const uint64 *values)
 	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_INFERRED]);
 }
 
-/* Content locks that are no LWLocks have their own views. */
+static void
+cprobe_locks_put_until_free(CprobeRows *rows, const uint64 *values)
+{
+	if (cprobe_locks_waits_unknown(values[CPROBE_LOCK_WAITS]))
+		cprobe_rows_put_null(rows);
+	else
+		cprobe_rows_put_int8(rows, values[CPROBE_LOCK_UNTIL_FREE]);
+}
+
+/*
+ * Locks that were waited for: by hooked processes, or as the sampler saw.
+ * Content locks that are no LWLocks have their own views.
+ */
 static bool
 cprobe_locks_is_shown(const CprobeMapRow *row)
 {
-	return row->values[CPROBE_LOCK_WAITS] > 0 &&
+	uint64		waits = row->values[CPROBE_LOCK_WAITS];
+
+	return (waits > 0 ||
+			(cprobe_locks_waits_unknown(waits) &&
+			 row->values[CPROBE_LOCK_QUEUE_SAMPLES] > 0)) &&
 		CPROBE_LOCK_KEY_TRANCHE(row->key[0]) != CPROBE_TRANCHE_BUFFER;
 }
 
@@ -196,7 +240,7 @@ cprobe_lwlocks_put_row(CprobeRows *rows, CprobeLockKey lock,
 							 samples);
 	cprobe_locks_put_sampled(rows, values[CPROBE_LOCK_QUEUE_SAMPLES],
 							 samples);
-	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_UNTIL_FREE]);
+	cprobe_locks_put_until_free(rows, values);
 	cprobe_locks_put_distances(rows, values, home);
 	cprobe_acquires_put_lock(rows, acquires, lock,
 							 cprobe_locks_acquire_waits(values));
@@ -209,7 +253,7 @@ cprobe_lwlock_tranches_put_row(CprobeRows *rows, CprobeLockKey lock,
 {
 	cprobe_rows_put_text(rows, cprobe_lock_tranche_text(lock));
 	cprobe_locks_put_waits(rows, values);
-	cprobe_rows_put_int8(rows, values[CPROBE_LOCK_UNTIL_FREE]);
+	cprobe_locks_put_until_free(rows, values);
 	cprobe_acquires_put_tranche(rows, acquires, CPROBE_LOCK_KEY_TRANCHE(lock),
 								cprobe_locks_acquire_waits(values));
 	cprobe_rows_end_row(rows);
@@ -265,6 +309,24 @@ cprobe_lwlock_tranches(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+static void
+cprobe_buffer_locks_put_counts(CprobeRows *rows, const uint64 *values)
+{
+	uint64		waits = values[CPROBE_PAGE_WAITS];
+
+	if (cprobe_locks_waits_unknown(waits))
+		cprobe_locks_put_nulls(rows, CPROBE_PAGE_WAITS_COLUMNS);
+	else
+	{
+		cprobe_rows_put_int8(rows, waits);
+		cprobe_rows_put_ms(rows, (double) values[CPROBE_PAGE_TIME_NS]);
+		cprobe_rows_put_int8(rows, values[CPROBE_PAGE_SHARED]);
+		cprobe_rows_put_int8(rows, waits - Min(values[CPROBE_PAGE_SHARED],
+											   waits));
+	}
+	cprobe_rows_put_int8(rows, values[CPROBE_PAGE_SAMPLES]);
+}
+
 Datum
 cprobe_buffer_locks(PG_FUNCTION_ARGS)
 {
@@ -280,7 +342,7 @@ cprobe_buffer_locks(PG_FUNCTION_ARGS)
 		CprobePage	page;
 		CprobePageParts parts;
 
-		if (values[CPROBE_PAGE_WAITS] == 0)
+		if (values[CPROBE_PAGE_WAITS] == 0 && values[CPROBE_PAGE_SAMPLES] == 0)
 			continue;
 		memcpy(page.words, pages.rows[i].key, sizeof(page.words));
 		parts = cprobe_page_parts(&page);
@@ -289,12 +351,7 @@ cprobe_buffer_locks(PG_FUNCTION_ARGS)
 		cprobe_rows_put_text(&rows, parts.relation_name);
 		cprobe_rows_put_text(&rows, cprobe_fork_name(parts.fork));
 		cprobe_rows_put_int8(&rows, parts.block);
-		cprobe_rows_put_int8(&rows, values[CPROBE_PAGE_WAITS]);
-		cprobe_rows_put_ms(&rows, (double) values[CPROBE_PAGE_TIME_NS]);
-		cprobe_rows_put_int8(&rows, values[CPROBE_PAGE_SHARED]);
-		cprobe_rows_put_int8(&rows, values[CPROBE_PAGE_WAITS] -
-							 Min(values[CPROBE_PAGE_SHARED],
-								 values[CPROBE_PAGE_WAITS]));
+		cprobe_buffer_locks_put_counts(&rows, values);
 		cprobe_rows_end_row(&rows);
 	}
 	return (Datum) 0;
@@ -370,8 +427,14 @@ cprobe_wal_insert_locks(PG_FUNCTION_ARGS)
 						  CPROBE_LOCK_KEY(LWTRANCHE_WAL_INSERT, offset),
 						  &row);
 		cprobe_rows_put_int4(&rows, i);
-		cprobe_rows_put_int8(&rows, row.values[CPROBE_LOCK_WAITS]);
-		cprobe_rows_put_ms(&rows, (double) row.values[CPROBE_LOCK_TIME_NS]);
+		if (cprobe_locks_waits_unknown(row.values[CPROBE_LOCK_WAITS]))
+			cprobe_locks_put_nulls(&rows, 2);
+		else
+		{
+			cprobe_rows_put_int8(&rows, row.values[CPROBE_LOCK_WAITS]);
+			cprobe_rows_put_ms(&rows,
+							   (double) row.values[CPROBE_LOCK_TIME_NS]);
+		}
 		cprobe_locks_put_stamped_ms(&rows, row.values[CPROBE_LOCK_STAMPED],
 									row.values[CPROBE_LOCK_QUEUE_NS]);
 		cprobe_locks_put_stamped_ms(&rows, row.values[CPROBE_LOCK_STAMPED],

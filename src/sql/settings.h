@@ -11,6 +11,8 @@
 #ifndef CPROBE_SETTINGS_H
 #define CPROBE_SETTINGS_H
 
+#include "probe/region.h"
+
 typedef enum CprobeInstrument
 {
 	CPROBE_INSTRUMENT_NONE,		/* sampling only */
@@ -23,5 +25,8 @@ extern int	cprobe_instrument;
 
 /* Why less than that is measured; NULL if all of it is. Set at start. */
 extern const char *cprobe_instrument_reason;
+
+/* GUCs that size the region. */
+extern CprobeRegionLimits cprobe_settings_limits(void);
 
 #endif							/* CPROBE_SETTINGS_H */

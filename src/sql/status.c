@@ -14,6 +14,7 @@
 #include "utils/timestamp.h"
 
 #include "machine/clock.h"
+#include "probe/activity.h"
 #include "probe/lock_account.h"
 #include "probe/reset.h"
 #include "probe/snapshot.h"
@@ -26,15 +27,20 @@ PG_FUNCTION_INFO_V1(cprobe_status);
 PG_FUNCTION_INFO_V1(cprobe_hooks);
 PG_FUNCTION_INFO_V1(cprobe_reset);
 
-#define CPROBE_STATUS_COLUMNS 28
+#define CPROBE_STATUS_COLUMNS 30
 #define CPROBE_HOOKS_COLUMNS 6
 
 #define CPROBE_PS_PER_NS 1000.0
 
-/* The level that was asked for. */
+/*
+ * The level that was asked for.  Where the library is not preloaded nothing is
+ * hooked for all; sessions that load it hook themselves.
+ */
 static const char *
 cprobe_status_instrument(void)
 {
+	if (!cprobe_region_is_preloaded())
+		return "none";
 	switch ((CprobeInstrument) cprobe_instrument)
 	{
 		case CPROBE_INSTRUMENT_NONE:
@@ -157,6 +163,29 @@ cprobe_status_put_identity(CprobeRows *rows)
 						 waits - proven - inferred : 0);
 }
 
+/* Of how many processes, and how many of them are hooked. */
+static void
+cprobe_status_put_coverage(CprobeRows *rows, const CprobeSnapshot *snapshot)
+{
+	uint32		processes = 0;
+	uint32		hooked = 0;
+
+	for (uint32 i = 0; i < snapshot->slot_count; i++)
+	{
+		int			pid = cprobe_activity_proc_pid(i);
+
+		if (pid == 0)
+			continue;
+		processes++;
+		hooked += cprobe_slot_get(i)->pid == pid ? 1 : 0;
+	}
+	/* Inherited from the postmaster; a slot is taken at the first wait. */
+	if (cprobe_region_is_preloaded())
+		hooked = cprobe_instrument != CPROBE_INSTRUMENT_NONE ? processes : 0;
+	cprobe_rows_put_int4(rows, (int32) hooked);
+	cprobe_rows_put_int4(rows, (int32) processes);
+}
+
 Datum
 cprobe_status(PG_FUNCTION_ARGS)
 {
@@ -167,7 +196,8 @@ cprobe_status(PG_FUNCTION_ARGS)
 	snapshot = cprobe_snapshot_take();
 	cprobe_rows_put_text(&rows, cprobe_status_instrument());
 	cprobe_rows_put_bool(&rows, cprobe_enabled);
-	cprobe_rows_put_text(&rows, "preloaded");
+	cprobe_rows_put_text(&rows, cprobe_region_is_preloaded() ?
+						 "preloaded" : "attached");
 	cprobe_rows_put_timestamp(&rows, (TimestampTz)
 							  pg_atomic_read_u64(&cprobe_region->stats_since));
 	cprobe_status_put_sampler(&rows);
@@ -178,6 +208,7 @@ cprobe_status(PG_FUNCTION_ARGS)
 	cprobe_status_put_drops(&rows);
 	cprobe_status_put_identity(&rows);
 	cprobe_rows_put_int8(&rows, pg_atomic_read_u64(&cprobe_region_stacks()->dropped));
+	cprobe_status_put_coverage(&rows, snapshot);
 	cprobe_rows_end_row(&rows);
 	return (Datum) 0;
 }

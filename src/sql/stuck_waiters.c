@@ -15,10 +15,11 @@
 #include "utils/array.h"
 
 #include "machine/clock.h"
-#include "probe/activity.h"
+#include "probe/outside_waits.h"
 #include "probe/stacks.h"
 #include "probe/stuck.h"
 #include "probe/symbols.h"
+#include "sql/living.h"
 #include "sql/lock_text.h"
 #include "sql/rows.h"
 
@@ -34,7 +35,7 @@ PG_FUNCTION_INFO_V1(cprobe_stuck_waiters);
  * been free often enough or the wait is over (false).
  */
 static bool
-cprobe_stuck_waiters_judge(CprobeSharedSlot *slot,
+cprobe_stuck_waiters_judge(const CprobeLiving *living,
 						   const CprobeCurrentWait *wait, CprobeStuck *stuck)
 {
 	for (int free_looks = 0;; free_looks++)
@@ -43,7 +44,7 @@ cprobe_stuck_waiters_judge(CprobeSharedSlot *slot,
 
 		CHECK_FOR_INTERRUPTS();
 		*stuck = cprobe_stuck_judge(wait, free_looks);
-		now = cprobe_snapshot_current_wait(slot);
+		now = cprobe_process_wait(living->number, living->pid);
 		if (!now.waiting || now.sequence != wait->sequence)
 			return false;
 		if (stuck->verdict != CPROBE_VERDICT_UNDECIDED)
@@ -89,17 +90,15 @@ cprobe_stuck_waiters_put_stack(CprobeRows *rows, const CprobeCurrentWait *wait)
 }
 
 static void
-cprobe_stuck_waiters_put_row(CprobeRows *rows, CprobeSharedSlot *slot,
+cprobe_stuck_waiters_put_row(CprobeRows *rows, const CprobeLiving *living,
 							 const CprobeCurrentWait *wait,
 							 const CprobeStuck *stuck)
 {
-	bool		visible = cprobe_rows_may_see(rows, slot->role_id);
+	bool		visible = cprobe_rows_may_see(rows, living->user_id);
 	uint64		now_ns = cprobe_clock_now_ns();
 
-	cprobe_rows_put_pid(rows, visible ? slot->pid : 0);
-	cprobe_rows_put_text(rows, slot->worker_type[0] != '\0' ?
-						 slot->worker_type :
-						 cprobe_region_type_name(slot->type));
+	cprobe_rows_put_pid(rows, visible ? living->pid : 0);
+	cprobe_rows_put_text(rows, living->type_name);
 	cprobe_rows_put_text(rows, cprobe_lock_text(wait->lock, wait->has_page ?
 												&wait->page : NULL));
 	cprobe_rows_put_text(rows, cprobe_lock_mode_name(wait->mode));
@@ -115,19 +114,20 @@ Datum
 cprobe_stuck_waiters(PG_FUNCTION_ARGS)
 {
 	CprobeRows	rows;
+	CprobeLiving living;
+	uint32		position = 0;
 
 	cprobe_rows_begin(&rows, fcinfo, CPROBE_STUCK_WAITERS_COLUMNS);
-	for (uint32 i = 0; i < cprobe_region->slot_count; i++)
+	while (cprobe_living_next(&position, &living))
 	{
-		CprobeSharedSlot *slot = cprobe_slot_get(i);
-		CprobeCurrentWait wait = cprobe_snapshot_current_wait(slot);
+		CprobeCurrentWait wait = cprobe_process_wait(living.number,
+													 living.pid);
 		CprobeStuck stuck;
 
-		if (!cprobe_stuck_is_long(&wait, cprobe_clock_now_ns()) ||
-			cprobe_activity_proc(i)->pid != slot->pid)
+		if (!cprobe_stuck_is_long(&wait, cprobe_clock_now_ns()))
 			continue;
-		if (cprobe_stuck_waiters_judge(slot, &wait, &stuck))
-			cprobe_stuck_waiters_put_row(&rows, slot, &wait, &stuck);
+		if (cprobe_stuck_waiters_judge(&living, &wait, &stuck))
+			cprobe_stuck_waiters_put_row(&rows, &living, &wait, &stuck);
 	}
 	return (Datum) 0;
 }

@@ -122,6 +122,14 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION tk_nest_many(int) IS
 'hold n buffer mapping locks at once, release the first one first';
 
+
+CREATE FUNCTION tk_fill_shared_memory()
+RETURNS bigint
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_fill_shared_memory() IS
+'take all spare room of main shared memory, for good; bytes taken';
+
+REVOKE ALL ON FUNCTION tk_fill_shared_memory() FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_hold(text, text, int, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_wait_on(text, text, bool) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_acquire_many(text, text, int) FROM PUBLIC;
