@@ -5,7 +5,7 @@
 #
 # Started by scripts/test in namespaces of its own, see isolate.sh; everything
 # it makes is below WORK, and the results are in WORK/results.  STAGES is a
-# list with commas, of build, unit, regress, tap; ELAPSED the seconds since
+# list with commas, of build, unit, regress, tap, numa; ELAPSED the seconds since
 # scripts/test started.
 #
 # shellcheck disable=SC2034 # variables that only the parts use
@@ -44,6 +44,12 @@ wants()
 	return 1
 }
 
+# Minutes of emulation: not in CI.
+wants_numa()
+{
+	wants numa && [ "${CI:-}" != true ]
+}
+
 run_stage()
 {
 	stage "PostgreSQL $CPROBE_MAJOR: $1"
@@ -58,7 +64,7 @@ run_stages()
 	if wants unit; then
 		run_stage unit unit_stage
 	fi
-	if wants regress || wants tap; then
+	if wants regress || wants tap || wants_numa; then
 		run_stage install install_stage || return 0
 	fi
 	if wants regress; then
@@ -66,6 +72,9 @@ run_stages()
 	fi
 	if wants tap; then
 		run_stage tap tap_stage
+	fi
+	if wants_numa; then
+		run_stage numa numa_stage
 	fi
 }
 

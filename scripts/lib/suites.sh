@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 #
-# suites.sh: the test suites: unit, pg_regress, isolation, TAP.
+# suites.sh: the test suites: unit, pg_regress, isolation, TAP, NUMA.
 #
 # All run in CPROBE_WORK/build-gcc, as the account of as_tester, against the
 # private server of server.sh.
@@ -169,6 +169,20 @@ tap_stage()
 	fi
 	set_tap_environment
 	(cd "$dir" && run_tap tap t/*.pl) || show_tap_logs "$dir"
+}
+
+# Known answers on four NUMA nodes; see test/numa/run.  It needs a tree with the
+# server of this machine around it, and so is not for a chroot, where qemu is
+# not installed: it says so and is skipped.
+numa_stage()
+{
+	local dir=$CPROBE_WORK/build-gcc
+
+	CPROBE_TAP_ENV=()
+	if [ -n "${CPROBE_NUMA_KERNEL:-}" ]; then
+		CPROBE_TAP_ENV=("CPROBE_NUMA_KERNEL=$CPROBE_NUMA_KERNEL")
+	fi
+	(cd "$dir" && run_tap numa test/numa/run) || true
 }
 
 # For each program with a failure: the end of its own log and of the logs of
