@@ -12,7 +12,11 @@ use CprobeAttach;
 use CprobeTest;
 use Test::More;
 
-my $node = start_unloaded('session', testkit => 1);
+# A lock is held for so long that the sampler would warn of it.
+my $node = start_unloaded(
+	'session',
+	testkit => 1,
+	conf => "contention_probe.stuck_after = '60s'\n");
 
 # Loaded before there is anything to measure for, and after.
 my ($early, $early_pid) = session($node);
