@@ -120,7 +120,11 @@ cprobe_code_try_locks(LWLock *lock)
 	CPROBE_LOCK_VARIABLE variable = {0};
 	bool		right = true;
 
-	LWLockInitialize(lock, LWTRANCHE_FIRST_USER_DEFINED);
+	/*
+	 * A tranche of the server's own: 19 looks up the name, and those of
+	 * extensions are in shared memory, which does not exist yet.
+	 */
+	LWLockInitialize(lock, LWTRANCHE_FIRST_USER_DEFINED - 1);
 	for (int i = 0; i < 3; i++)
 	{
 		right &= LWLockAcquire(lock, LW_SHARED);

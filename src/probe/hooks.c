@@ -47,7 +47,6 @@ static CprobeHook cprobe_hooks[CPROBE_HOOK_COUNT] =
 	CPROBE_HOOK_ROW(CPROBE_HOOK_LWLOCK_CONDITIONAL_ACQUIRE, "LWLock acquisition without waiting", "LWLockConditionalAcquire", "detour"),
 	CPROBE_HOOK_ROW(CPROBE_HOOK_LWLOCK_ACQUIRE_OR_WAIT, "LWLock acquisition or wait", "LWLockAcquireOrWait", "detour"),
 	CPROBE_HOOK_ROW(CPROBE_HOOK_LWLOCK_RELEASE, "LWLock release", "LWLockRelease", "detour"),
-	CPROBE_HOOK_ROW(CPROBE_HOOK_LWLOCK_RELEASE_CLEAR_VAR, "WAL insertion lock release", "LWLockReleaseClearVar", "detour"),
 	CPROBE_HOOK_ROW(CPROBE_HOOK_LWLOCK_RELEASE_ALL, "release of all LWLocks", "LWLockReleaseAll", "detour"),
 	CPROBE_HOOK_ROW(CPROBE_HOOK_LWLOCK_WAIT_FOR_VAR, "wait for WAL insertions", "LWLockWaitForVar", "detour"),
 	CPROBE_HOOK_ROW(CPROBE_HOOK_S_LOCK, "spinlock wait", "s_lock", "detour"),

@@ -35,7 +35,6 @@ static bool (*cprobe_lwlock_acquire) (LWLock *lock, LWLockMode mode);
 static bool (*cprobe_lwlock_conditional_acquire) (LWLock *lock, LWLockMode mode);
 static bool (*cprobe_lwlock_acquire_or_wait) (LWLock *lock, LWLockMode mode);
 static void (*cprobe_lwlock_release) (LWLock *lock);
-static void (*cprobe_lwlock_release_clear_var) (LWLock *lock, CPROBE_LOCK_VARIABLE * variable, uint64 value);
 static void (*cprobe_lwlock_release_all) (void);
 static bool (*cprobe_lwlock_wait_for_var) (LWLock *lock, CPROBE_LOCK_VARIABLE * variable, uint64 old_value, uint64 *new_value);
 
@@ -237,15 +236,6 @@ cprobe_lwlock_release_hook(LWLock *lock)
 	cprobe_lwlock_release(lock);
 }
 
-static void
-cprobe_lwlock_release_clear_var_hook(LWLock *lock,
-									 CPROBE_LOCK_VARIABLE * variable,
-									 uint64 value)
-{
-	(void) cprobe_lwlock_note_release(lock);
-	cprobe_lwlock_release_clear_var(lock, variable, value);
-}
-
 /* Not every server releases them one by one through LWLockRelease. */
 static void
 cprobe_lwlock_release_all_hook(void)
@@ -304,8 +294,6 @@ static const CprobeDetour cprobe_lwlock_detours[CPROBE_LWLOCK_HOOKS] = {
 	{CPROBE_LWLOCK_DETOUR("LWLockAcquireOrWait", cprobe_lwlock_acquire_or_wait)},
 	[CPROBE_LWLOCK_RELEASE] =
 	{CPROBE_LWLOCK_DETOUR("LWLockRelease", cprobe_lwlock_release),.near_code = CPROBE_NEAR_RELEASE},
-	[CPROBE_LWLOCK_RELEASE_CLEAR_VAR] =
-	{CPROBE_LWLOCK_DETOUR("LWLockReleaseClearVar", cprobe_lwlock_release_clear_var)},
 	[CPROBE_LWLOCK_RELEASE_ALL] =
 	{CPROBE_LWLOCK_DETOUR("LWLockReleaseAll", cprobe_lwlock_release_all)},
 	[CPROBE_LWLOCK_WAIT_FOR_VAR] =

@@ -27,14 +27,16 @@ extern void cprobe_lwlock_hooks_choose_anew(void);
  */
 extern int32 cprobe_timed_next(void);
 
-/* The functions, for the table of detours. */
+/*
+ * The functions, for the table of detours.  LWLockReleaseClearVar is not among
+ * them: it releases by way of LWLockRelease, as the self-test makes sure.
+ */
 typedef enum CprobeLWLockHook
 {
 	CPROBE_LWLOCK_ACQUIRE,
 	CPROBE_LWLOCK_CONDITIONAL_ACQUIRE,
 	CPROBE_LWLOCK_ACQUIRE_OR_WAIT,
 	CPROBE_LWLOCK_RELEASE,
-	CPROBE_LWLOCK_RELEASE_CLEAR_VAR,
 	CPROBE_LWLOCK_RELEASE_ALL,
 	CPROBE_LWLOCK_WAIT_FOR_VAR,
 	CPROBE_LWLOCK_HOOKS

@@ -7,8 +7,8 @@
  *
  * Whatever is special is left to the functions in lwlock_hooks.c, before
  * anything is changed: no block, an acquisition to be timed or the release of
- * one, a full list, a lock that is not the last one, a WAL insertion lock, a
- * tranche beyond those that have a cell.
+ * one, a full list, a lock that is not the last one, a tranche beyond those
+ * that have a cell.
  *
  *	   rdi	lock					rdx		block of the process
  *	   esi	mode (acquisition)		r11		cprobe_code_local
@@ -25,6 +25,7 @@
 StaticAssertDecl(offsetof(LWLock, tranche) == 0 &&
 				 sizeof(((LWLock *) 0)->tranche) == 2 &&
 				 LWLOCK_PADDED_SIZE == 128 && CPROBE_CELL_COUNTS == 4 &&
+				 (CPROBE_WAL_CELLS & (CPROBE_WAL_CELLS - 1)) == 0 &&
 				 CPROBE_CODE_HELD_MODE_MASK == 3,
 				 "the code in assembly relies on it");
 
@@ -56,10 +57,15 @@ cprobe_near_acquire_source(void)
 					  "	jb	1f\n"
 					  "	movzwl	(%%rdi), %%eax\n"
 					  "	cmpl	$%c[wal_tranche], %%eax\n"
-					  "	je	cprobe_near_acquire - %c[give_up]\n"
+					  "	je	3f\n"
 					  "	cmpl	$%c[last_tranche], %%eax\n"
 					  "	jae	cprobe_near_acquire - %c[give_up]\n"
 					  "	addl	$%c[first_tranche], %%eax\n"
+					  "	jmp	2f\n"
+					  "3:	movl	%%edi, %%eax\n"
+					  "	shrl	$7, %%eax\n"
+					  "	andl	$%c[last_wal_cell], %%eax\n"
+					  "	addl	$%c[first_wal], %%eax\n"
 					  "	jmp	2f\n"
 					  "1:	shrq	$7, %%rax\n"
 					  "2:	movl	%%esi, %%ecx\n"
@@ -82,6 +88,8 @@ cprobe_near_acquire_source(void)
 					  [cells] "i"(offsetof(CprobeSharedCode, counts.cells)),
 					  [fixed_bytes] "i"(NUM_FIXED_LWLOCKS * LWLOCK_PADDED_SIZE),
 					  [wal_tranche] "i"(LWTRANCHE_WAL_INSERT),
+					  [last_wal_cell] "i"(CPROBE_WAL_CELLS - 1),
+					  [first_wal] "i"(CPROBE_FIRST_WAL_CELL),
 					  [first_tranche] "i"(CPROBE_FIRST_TRANCHE_CELL),
 					  [last_tranche] "i"(CPROBE_TRANCHE_CELLS - 1),
 					  [give_up] "i"(CPROBE_NEAR_GIVE_UP_BYTES));
