@@ -945,7 +945,7 @@ GRANT SELECT ON @extschema@.spinlocks TO pg_monitor;
 COMMENT ON FUNCTION @extschema@.spinlocks() IS
 'Source of the view spinlocks.';
 COMMENT ON VIEW @extschema@.spinlocks IS
-'Places in the source where a spinlock, or the lock bit of a buffer header or of a lock queue, was found taken. Exact. Empty at other levels than full.';
+'Places in the source where a spinlock, or the lock bit of a buffer header or of a lock queue, was found taken. Exact. Empty at other levels than full. From PostgreSQL 19 on the server tells one place, in spin.h, for all that call SpinLockAcquire.';
 COMMENT ON COLUMN @extschema@.spinlocks.function IS
 'Function that wanted the lock.';
 COMMENT ON COLUMN @extschema@.spinlocks.file IS
