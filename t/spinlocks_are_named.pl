@@ -46,7 +46,8 @@ my ($function, $file, $line, $contended, $spins, $sleeps, $time, $max) =
 
 # From 19 on the server takes all spinlocks in one inline function, and that is
 # the place that it tells.
-my $inline = $node->pg_version >= 19;
+my $inline =
+  $node->safe_psql('postgres', 'SHOW server_version_num') >= 190000;
 is($function, $inline ? 'SpinLockAcquire' : 'tk_spin_wait',
 	'the function is named');
 like($file, $inline ? qr/spin\.h$/ : qr/locks\.c$/, 'and its file');
