@@ -30,10 +30,11 @@
 #include "probe/hooks.h"
 #include "probe/query.h"
 
-static ExecutorRun_hook_type prev_ExecutorRun = NULL;
-static ExecutorFinish_hook_type prev_ExecutorFinish = NULL;
-static ProcessUtility_hook_type prev_ProcessUtility = NULL;
-static planner_hook_type prev_planner = NULL;
+/* What to chain to: who hooked before, else the server itself. */
+static ExecutorRun_hook_type prev_ExecutorRun = standard_ExecutorRun;
+static ExecutorFinish_hook_type prev_ExecutorFinish = standard_ExecutorFinish;
+static ProcessUtility_hook_type prev_ProcessUtility = standard_ProcessUtility;
+static planner_hook_type prev_planner = standard_planner;
 
 /* 0 outside of statements, 1 in a top-level one, more in nested ones. */
 static int	cprobe_query_level = 0;
@@ -84,31 +85,40 @@ cprobe_query_inner_id(uint64 query_id)
 	return query_id != 0 ? query_id : cprobe_query_nested_id;
 }
 
-/* Is that of a statement at level 0 what the server reports anyway? */
+/*
+ * A statement begins.  If it is a top-level one that the server reports, there
+ * is nothing to keep but the level: true, and the caller ends with
+ * cprobe_query_leave_top.  At level 0 no nested id is set.
+ */
 static inline bool
-cprobe_query_is_reported(uint64 query_id)
+cprobe_query_enter_top(uint64 query_id)
 {
-	return query_id == 0 || query_id == cprobe_query_current();
+	cprobe_frames_refresh_if_stale();
+	if (unlikely(cprobe_query_level != 0))
+		return false;
+	if (unlikely(query_id != 0 && MyBEEntry != NULL &&
+				 query_id != (uint64) MyBEEntry->st_query_id))
+		return false;
+	cprobe_query_level = 1;
+	return true;
+}
+
+static inline void
+cprobe_query_leave_top(void)
+{
+	cprobe_query_level = 0;
 }
 
 /*
- * Call body, nested or at top level.  A macro because PG_TRY needs the call
- * in the same function.
+ * Call body as that of a nested statement.  A macro because PG_TRY needs the
+ * call in the same function; those functions are apart from the hooks, which
+ * else would pay for the exception frame even when they need none.
  */
-#define CPROBE_QUERY_FRAME(query_id, body) \
+#define CPROBE_QUERY_NESTED(query_id, body) \
 	do { \
 		int			saved_level = cprobe_query_level; \
 		uint64		saved_id = cprobe_query_nested_id; \
 		\
-		cprobe_frames_refresh_if_stale(); \
-		if (likely(saved_level == 0 && \
-				   cprobe_query_is_reported((uint64) (query_id)))) \
-		{ \
-			cprobe_query_level = 1; \
-			body; \
-			cprobe_query_level = 0; \
-			break; \
-		} \
 		PG_TRY(); \
 		{ \
 			cprobe_query_level = saved_level + 1; \
@@ -124,84 +134,101 @@ cprobe_query_is_reported(uint64 query_id)
 		PG_END_TRY(); \
 	} while (0)
 
-static void
-cprobe_query_run_chained(CPROBE_EXECUTOR_RUN_ARGS)
+static pg_noinline void
+cprobe_query_run_nested(CPROBE_EXECUTOR_RUN_ARGS)
 {
-	if (prev_ExecutorRun)
-		prev_ExecutorRun(CPROBE_EXECUTOR_RUN_PASS);
-	else
-		standard_ExecutorRun(CPROBE_EXECUTOR_RUN_PASS);
+	CPROBE_QUERY_NESTED(query_desc->plannedstmt->queryId,
+						prev_ExecutorRun(CPROBE_EXECUTOR_RUN_PASS));
 }
 
 static void
 cprobe_query_ExecutorRun(CPROBE_EXECUTOR_RUN_ARGS)
 {
 	cprobe_attachment_check();
-	CPROBE_QUERY_FRAME(query_desc->plannedstmt->queryId,
-					   cprobe_query_run_chained(CPROBE_EXECUTOR_RUN_PASS));
+	if (unlikely(!cprobe_query_enter_top((uint64) query_desc->plannedstmt->queryId)))
+	{
+		cprobe_query_run_nested(CPROBE_EXECUTOR_RUN_PASS);
+		return;
+	}
+	prev_ExecutorRun(CPROBE_EXECUTOR_RUN_PASS);
+	cprobe_query_leave_top();
 }
 
-static void
-cprobe_query_finish_chained(QueryDesc *query_desc)
+static pg_noinline void
+cprobe_query_finish_nested(QueryDesc *query_desc)
 {
-	if (prev_ExecutorFinish)
-		prev_ExecutorFinish(query_desc);
-	else
-		standard_ExecutorFinish(query_desc);
+	CPROBE_QUERY_NESTED(query_desc->plannedstmt->queryId,
+						prev_ExecutorFinish(query_desc));
 }
 
 static void
 cprobe_query_ExecutorFinish(QueryDesc *query_desc)
 {
-	CPROBE_QUERY_FRAME(query_desc->plannedstmt->queryId,
-					   cprobe_query_finish_chained(query_desc));
+	if (unlikely(!cprobe_query_enter_top((uint64) query_desc->plannedstmt->queryId)))
+	{
+		cprobe_query_finish_nested(query_desc);
+		return;
+	}
+	prev_ExecutorFinish(query_desc);
+	cprobe_query_leave_top();
 }
 
-static void
-cprobe_query_utility_chained(CPROBE_UTILITY_ARGS)
+static pg_noinline void
+cprobe_query_utility_nested(CPROBE_UTILITY_ARGS)
 {
-	if (prev_ProcessUtility)
-		prev_ProcessUtility(CPROBE_UTILITY_PASS);
-	else
-		standard_ProcessUtility(CPROBE_UTILITY_PASS);
+	CPROBE_QUERY_NESTED(statement->queryId,
+						prev_ProcessUtility(CPROBE_UTILITY_PASS));
 }
 
 static void
 cprobe_query_ProcessUtility(CPROBE_UTILITY_ARGS)
 {
 	cprobe_attachment_check();
-	CPROBE_QUERY_FRAME(statement->queryId,
-					   cprobe_query_utility_chained(CPROBE_UTILITY_PASS));
+	if (unlikely(!cprobe_query_enter_top((uint64) statement->queryId)))
+	{
+		cprobe_query_utility_nested(CPROBE_UTILITY_PASS);
+		return;
+	}
+	prev_ProcessUtility(CPROBE_UTILITY_PASS);
+	cprobe_query_leave_top();
 }
 
-static PlannedStmt *
-cprobe_query_planner_chained(CPROBE_PLANNER_ARGS)
+static pg_noinline PlannedStmt *
+cprobe_query_planner_nested(CPROBE_PLANNER_ARGS)
 {
-	if (prev_planner)
-		return prev_planner(CPROBE_PLANNER_PASS);
-	return standard_planner(CPROBE_PLANNER_PASS);
+	PlannedStmt *volatile plan = NULL;
+
+	CPROBE_QUERY_NESTED(parse->queryId,
+						plan = prev_planner(CPROBE_PLANNER_PASS));
+	return plan;
 }
 
 static PlannedStmt *
 cprobe_query_planner(CPROBE_PLANNER_ARGS)
 {
-	PlannedStmt *volatile plan = NULL;
+	PlannedStmt *plan;
 
-	CPROBE_QUERY_FRAME(parse->queryId,
-					   plan = cprobe_query_planner_chained(CPROBE_PLANNER_PASS));
+	if (unlikely(!cprobe_query_enter_top((uint64) parse->queryId)))
+		return cprobe_query_planner_nested(CPROBE_PLANNER_PASS);
+	plan = prev_planner(CPROBE_PLANNER_PASS);
+	cprobe_query_leave_top();
 	return plan;
 }
 
 void
 cprobe_query_install_hooks(void)
 {
-	prev_ExecutorRun = ExecutorRun_hook;
+	if (ExecutorRun_hook)
+		prev_ExecutorRun = ExecutorRun_hook;
 	ExecutorRun_hook = cprobe_query_ExecutorRun;
-	prev_ExecutorFinish = ExecutorFinish_hook;
+	if (ExecutorFinish_hook)
+		prev_ExecutorFinish = ExecutorFinish_hook;
 	ExecutorFinish_hook = cprobe_query_ExecutorFinish;
-	prev_ProcessUtility = ProcessUtility_hook;
+	if (ProcessUtility_hook)
+		prev_ProcessUtility = ProcessUtility_hook;
 	ProcessUtility_hook = cprobe_query_ProcessUtility;
-	prev_planner = planner_hook;
+	if (planner_hook)
+		prev_planner = planner_hook;
 	planner_hook = cprobe_query_planner;
 
 	cprobe_hook_set_state(CPROBE_HOOK_EXECUTOR_RUN, CPROBE_HOOK_ACTIVE, "");

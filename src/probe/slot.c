@@ -15,8 +15,8 @@
 #include "probe/slot.h"
 
 /* The calling process's slot and its number; NULL until its first wait. */
-static CprobeSharedSlot *cprobe_my_slot = NULL;
-static int	cprobe_my_number = -1;
+CprobeSharedSlot *cprobe_my_slot = NULL;
+int			cprobe_my_number = -1;
 
 Size
 cprobe_slot_size(uint32 event_count)
@@ -118,19 +118,10 @@ cprobe_slot_take(CprobeSharedSlot *slot)
 }
 
 CprobeSharedSlot *
-cprobe_slot_mine(void)
+cprobe_slot_find_mine(void)
 {
-	int			number;
+	int			number = CPROBE_MY_PROC_NUMBER();
 
-	/*
-	 * MyProc is NULL early in a process's life and again at its end, when
-	 * another process may already own the slot.
-	 */
-	if (MyProc == NULL || !cprobe_region_is_current())
-		return NULL;
-	if (cprobe_my_slot != NULL)
-		return cprobe_my_slot;
-	number = CPROBE_MY_PROC_NUMBER();
 	if (number < 0 || (uint32) number >= cprobe_region->slot_count)
 		return NULL;
 	cprobe_slot_take(cprobe_slot_get((uint32) number));
@@ -144,12 +135,6 @@ cprobe_slot_forget(void)
 {
 	cprobe_my_slot = NULL;
 	cprobe_my_number = -1;
-}
-
-uint32
-cprobe_slot_my_number(void)
-{
-	return (uint32) cprobe_my_number;
 }
 
 void

@@ -146,6 +146,11 @@ cprobe_slot_number(const CprobeSharedSlot *slot)
 					 cprobe_region->slot_bytes);
 }
 
+/* slot.c's, for the inline functions below. */
+extern CprobeSharedSlot *cprobe_my_slot;
+extern int	cprobe_my_number;
+extern CprobeSharedSlot *cprobe_slot_find_mine(void);
+
 /* Bytes of a slot for that many events, a multiple of the cache line. */
 extern Size cprobe_slot_size(uint32 event_count);
 
@@ -154,7 +159,19 @@ extern Size cprobe_slot_size(uint32 event_count);
  * process without PGPROC.  Hook context.  Cost: a few loads; once per process
  * the fold, some microseconds.
  */
-extern CprobeSharedSlot *cprobe_slot_mine(void);
+static inline CprobeSharedSlot *
+cprobe_slot_mine(void)
+{
+	/*
+	 * MyProc is NULL early in a process's life and again at its end, when
+	 * another process may already own the slot.
+	 */
+	if (MyProc == NULL || !cprobe_region_is_current())
+		return NULL;
+	if (likely(cprobe_my_slot != NULL))
+		return cprobe_my_slot;
+	return cprobe_slot_find_mine();
+}
 
 /* The region is about to go: the calling process has no slot any more. */
 extern void cprobe_slot_forget(void);
@@ -163,7 +180,11 @@ extern void cprobe_slot_forget(void);
 extern uint32 cprobe_slot_my_type(void);
 
 /* Number of the calling process's slot; only after cprobe_slot_mine. */
-extern uint32 cprobe_slot_my_number(void);
+static inline uint32
+cprobe_slot_my_number(void)
+{
+	return (uint32) cprobe_my_number;
+}
 
 /* Clear the calling process's counters if a reset happened. Hook context. */
 extern void cprobe_slot_renew(CprobeSharedSlot *slot, uint32 epoch);
