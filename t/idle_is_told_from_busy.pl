@@ -30,14 +30,24 @@ sub client_reads
 		($idle ? 'idle' : 'NOT idle') . ' AND ' . ($condition // $mine));
 }
 
+# A command that comes early enough is not waited for: let the session sleep.
+sub let_it_idle
+{
+	return until_true(
+		$node,
+		"SELECT wait_event = 'ClientRead' AND wait_age > 100
+		   FROM contention_probe.backends WHERE $mine");
+}
+
 # 1. Idle, and idle in a transaction.
+let_it_idle();
 $node->safe_psql('postgres', 'SELECT contention_probe.reset()');
 $session->query_safe('SELECT 1');
+let_it_idle();
 $session->query_safe('BEGIN');
 my ($idle_waits) = client_reads(1);
 cmp_ok($idle_waits, '>=', 2, 'waits for the next command are idle');
-until_true($node,
-	"SELECT wait_age > 100 FROM contention_probe.backends WHERE $mine");
+let_it_idle();
 is( join(',',
 		one_row(
 			$node,

@@ -98,8 +98,8 @@ foreach my $row (@$seen)
 	$age = $wait_age;
 }
 is_within($age, 360, $most, 'to most of the wait');
-my ($idle) = one_row($node, "SELECT wait_event $now");
-is($idle, 'ClientRead', 'afterwards it shows the wait for the client');
+eventually($node, "SELECT wait_event = 'ClientRead' $now",
+	'afterwards it shows the wait for the client');
 
 # 2. With a deadlock check in the middle that finds none, and logs nothing.
 $node->append_conf('postgresql.conf',
