@@ -68,7 +68,7 @@ missing_reason()
 }
 
 # In a chroot the script runs from the copy of the tree, and sees the folder
-# CPROBE_WORK/MAJOR as /tmp.
+# CPROBE_WORK/MAJOR as /tmp.  The stage numa is for this machine alone.
 test_in_chroot()
 {
 	local major=$1 work=$CPROBE_WORK/$1 lock
@@ -80,7 +80,7 @@ test_in_chroot()
 	chmod 1777 "$work"
 	run_child exec_isolated "$CPROBE_CHROOT_DIR/$major/root" "$work" \
 		bash /tmp/tree/scripts/lib/run-major.sh /tmp/tree /tmp/run \
-		"$CPROBE_STAGES" "$major" "$SECONDS" || true
+		"${CPROBE_STAGES//numa/}" "$major" "$SECONDS" || true
 	exec {lock}<&-
 }
 

@@ -171,9 +171,8 @@ tap_stage()
 	(cd "$dir" && run_tap tap t/*.pl) || show_tap_logs "$dir"
 }
 
-# Known answers on four NUMA nodes; see test/numa/run.  It needs a tree with the
-# server of this machine around it, and so is not for a chroot, where qemu is
-# not installed: it says so and is skipped.
+# Known answers on four NUMA nodes; see test/numa/run.  It needs the server of
+# this machine; where qemu is not installed it says so and is skipped.
 numa_stage()
 {
 	local dir=$CPROBE_WORK/build-gcc
