@@ -90,10 +90,14 @@ cprobe_queue_ask(void)
 	for (uint32 i = 0; i < cprobe_region->slot_count; i++)
 	{
 		CprobeQueueMember *member = &cprobe_queue_members[i];
-		uint16		tranche = cprobe_queue_tranche(cprobe_activity_proc(i)->wait_event_info);
+		uint16		tranche;
 
 		member->tranche = 0;
 		member->lock = 0;
+		/* In a hooked wait: one look at what the tick looks at anyway. */
+		if ((pg_atomic_read_u32(&cprobe_slot_pulse(i)->wait_sequence) & 1) != 0)
+			continue;
+		tranche = cprobe_queue_tranche(cprobe_activity_proc(i)->wait_event_info);
 		if (tranche == 0 ||
 			cprobe_slot_get(i)->pid == cprobe_activity_proc_pid(i))
 			continue;
