@@ -24,7 +24,7 @@ int			cprobe_perf_events = CPROBE_PERF_OFF;
 
 /* This process's; level tells what is open. */
 static CprobePerfSet cprobe_perf_set;
-static int	cprobe_perf_level = CPROBE_PERF_OFF;
+int			cprobe_perf_level = CPROBE_PERF_OFF;
 static int	cprobe_perf_pid = 0;
 static uint64 cprobe_perf_read_ns;
 
@@ -123,7 +123,7 @@ cprobe_perf_show_mine(void)
 }
 
 void
-cprobe_perf_at_transaction(void)
+cprobe_perf_follow(void)
 {
 	if (unlikely(cprobe_perf_level != cprobe_perf_events))
 	{

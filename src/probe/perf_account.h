@@ -47,12 +47,22 @@ cprobe_perf_get(uint32 number)
 	return (CprobeSharedPerf *) cprobe_region_perf() + number;
 }
 
+/* perf_account.c's: what is open, and the work of the next function. */
+extern int	cprobe_perf_level;
+extern void cprobe_perf_follow(void);
+
 /*
  * Open, close or read counters, whatever is due.  At the end of a
  * transaction.  Does not throw.  Cost: a compare when off; else 25 ns, and
  * every 10 ms about 0.5 us for each counter.
  */
-extern void cprobe_perf_at_transaction(void);
+static inline void
+cprobe_perf_at_transaction(void)
+{
+	if (unlikely(cprobe_perf_events != CPROBE_PERF_OFF ||
+				 cprobe_perf_level != CPROBE_PERF_OFF))
+		cprobe_perf_follow();
+}
 
 /* Show what they say now, whenever it was last done. Does not throw. */
 extern void cprobe_perf_show_mine(void);

@@ -35,6 +35,8 @@ typedef struct CprobeWait
 	uint32		event;			/* event number */
 	uint64		since_ns;
 	uint64		returned_ns;	/* when the last call of the loop returned */
+	bool		idle;			/* no statement, lock or path: the rest is not
+								 * looked at */
 	uint64		query_id;
 	Oid			user_id;
 	CprobeLockWait lock;
@@ -83,24 +85,44 @@ cprobe_wait_is_idle(uint32 info)
 	}
 }
 
-/* Show the wait to readers: see the protocol in slot.h. */
+/* For whom, for what, from where: in a wait that is not idle. */
 static void
-cprobe_wait_publish(CprobeSharedSlot *slot, bool idle)
+cprobe_wait_publish_details(CprobeSharedSlot *slot)
 {
-	pg_atomic_uint32 *sequence =
-	&cprobe_slot_pulse(cprobe_slot_my_number())->wait_sequence;
-
-	slot->wait_info = cprobe_wait.info;
-	slot->wait_since_ns = cprobe_wait.since_ns;
 	slot->wait_query_id = cprobe_wait.query_id;
 	slot->wait_user_id = cprobe_wait.user_id;
-	slot->wait_idle = idle;
 	slot->wait_lock = cprobe_wait.lock.is_lock ? cprobe_wait.lock.key : 0;
 	slot->wait_mode = (uint8) cprobe_wait.lock.mode;
 	slot->wait_proof = (uint8) cprobe_wait.lock.proof;
 	slot->wait_has_page = cprobe_wait.lock.has_page;
 	slot->wait_page = cprobe_wait.lock.page;
 	slot->wait_stack = cprobe_stack_position(&cprobe_wait.stack);
+}
+
+static inline void
+cprobe_wait_publish_nothing(CprobeSharedSlot *slot)
+{
+	slot->wait_query_id = 0;
+	slot->wait_user_id = InvalidOid;
+	slot->wait_lock = 0;
+	slot->wait_has_page = false;
+	slot->wait_stack = 0;
+}
+
+/* Show the wait to readers: see the protocol in slot.h. */
+static void
+cprobe_wait_publish(CprobeSharedSlot *slot)
+{
+	pg_atomic_uint32 *sequence =
+	&cprobe_slot_pulse(cprobe_slot_my_number())->wait_sequence;
+
+	slot->wait_info = cprobe_wait.info;
+	slot->wait_since_ns = cprobe_wait.since_ns;
+	slot->wait_idle = cprobe_wait.idle;
+	if (cprobe_wait.idle)
+		cprobe_wait_publish_nothing(slot);
+	else
+		cprobe_wait_publish_details(slot);
 	pg_write_barrier();
 	pg_atomic_write_u32(sequence, pg_atomic_read_u32(sequence) | 1);
 }
@@ -201,10 +223,10 @@ cprobe_wait_is_io(uint32 info)
 
 /* A wait begins: take its path, or leave that to the end. */
 static void
-cprobe_wait_open_stack(bool idle, void *frame)
+cprobe_wait_open_stack(void *frame)
 {
 	cprobe_wait.stack.words = 0;
-	if (!idle && !cprobe_wait_is_io(cprobe_wait.info))
+	if (!cprobe_wait_is_io(cprobe_wait.info))
 		cprobe_stack_open(&cprobe_wait.stack, cprobe_wait.event, frame);
 }
 
@@ -226,6 +248,19 @@ cprobe_wait_close_stack(uint32 epoch, uint64 duration_ns)
 	cprobe_stack_close(stack, epoch, duration_ns);
 }
 
+/* The accounts of a wait that was not idle. */
+static void
+cprobe_wait_account_details(CprobeSharedSlot *slot, uint64 begin_ns,
+							uint64 end_ns)
+{
+	if (cprobe_wait.query_id != 0)
+		cprobe_wait_credit_query(slot, end_ns - begin_ns);
+	if (cprobe_wait.lock.is_lock)
+		cprobe_wait_account_lock(slot, begin_ns, end_ns);
+	cprobe_wait_close_stack(slot->epoch, end_ns - begin_ns);
+	cprobe_held_locks_retract(slot);
+}
+
 /* Add the wait, which ended at end_ns, to all accounts. */
 static inline void
 cprobe_wait_account(CprobeSharedSlot *slot, CprobeSharedHistogram *histogram,
@@ -242,12 +277,8 @@ cprobe_wait_account(CprobeSharedSlot *slot, CprobeSharedHistogram *histogram,
 	cprobe_counter_add(&slot->waits[cprobe_wait.event].time_ns,
 					   end_ns - begin_ns);
 	cprobe_histogram_add(histogram, end_ns - begin_ns);
-	if (cprobe_wait.query_id != 0)
-		cprobe_wait_credit_query(slot, end_ns - begin_ns);
-	if (cprobe_wait.lock.is_lock)
-		cprobe_wait_account_lock(slot, begin_ns, end_ns);
-	cprobe_wait_close_stack(slot->epoch, end_ns - begin_ns);
-	cprobe_held_locks_retract(slot);
+	if (!cprobe_wait.idle)
+		cprobe_wait_account_details(slot, begin_ns, end_ns);
 	cprobe_wait_retract();
 }
 
@@ -269,7 +300,7 @@ cprobe_wait_close(CprobeSharedSlot *slot)
 	{
 		cprobe_wait = cprobe_suspended_wait;
 		cprobe_suspended_wait.info = 0;
-		cprobe_wait_publish(slot, false);
+		cprobe_wait_publish(slot);
 		cprobe_wait_is_open = true;
 	}
 }
@@ -333,27 +364,35 @@ cprobe_wait_identity_is_new(const CprobeSharedSlot *slot)
 		 slot->type != CPROBE_TYPE_PARALLEL_WORKER);
 }
 
+/* What is to be known of a wait that is not idle. */
+static void
+cprobe_wait_open_details(CprobeSharedSlot *slot, uint32 info, void *frame)
+{
+	int			security_context;
+
+	cprobe_wait.query_id = cprobe_query_current();
+	GetUserIdAndSecContext(&cprobe_wait.user_id, &security_context);
+	cprobe_wait.lock = cprobe_lock_identify(info, frame);
+	cprobe_wait_open_stack(frame);
+	cprobe_held_locks_publish(slot);
+}
+
 /* A new loop begins now. */
 static void
 cprobe_wait_open(CprobeSharedSlot *slot, uint32 info, void *frame)
 {
-	int			security_context;
-	bool		idle = cprobe_wait_is_idle(info);
-
 	if (unlikely(cprobe_wait_identity_is_new(slot)))
 		cprobe_slot_identify(slot);
 	cprobe_wait.frame = frame;
 	cprobe_wait.info = info;
+	cprobe_wait.idle = cprobe_wait_is_idle(info);
 	cprobe_wait.event = cprobe_event_index_number(&cprobe_region->events,
-												  info, idle);
-	cprobe_wait.query_id = idle ? 0 : cprobe_query_current();
-	GetUserIdAndSecContext(&cprobe_wait.user_id, &security_context);
-	cprobe_wait.lock = cprobe_lock_identify(info, frame);
-	cprobe_wait_open_stack(idle, frame);
-	cprobe_held_locks_publish(slot);
+												  info, cprobe_wait.idle);
+	if (!cprobe_wait.idle)
+		cprobe_wait_open_details(slot, info, frame);
 	/* Last, so that what the hook itself takes is not part of the wait. */
 	cprobe_wait.since_ns = cprobe_clock_now_ns();
-	cprobe_wait_publish(slot, idle);
+	cprobe_wait_publish(slot);
 	cprobe_wait_is_open = true;
 }
 
