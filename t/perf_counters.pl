@@ -76,7 +76,7 @@ my @truth = truth();
 my %after = counters();
 my $clock = $after{clock} - $before{clock};
 my $cpu = $truth[0] - $truth_before[0];
-is_within($clock, $cpu * 0.97, $cpu * 1.03 + 5, 'task_clock is CPU time');
+is_within($clock, $cpu * 0.9, $cpu * 1.1 + 10, 'task_clock is CPU time');
 my $faults = $after{faults} - $before{faults};
 my $minor = $truth[2] - $truth_before[2];
 if ($before{reason} =~ /page_faults: in user mode only/)
