@@ -7,7 +7,9 @@
  *
  * Each replacement asks whether a wait event is set; without one it passes
  * the call through (a load and two branches).  Otherwise it brackets the call
- * with cprobe_wait_begin and cprobe_wait_end.  errno is that of the call.
+ * with cprobe_wait_begin and cprobe_wait_end.  errno is that of the call; where
+ * it succeeded nothing here sets errno, so it is not even read: its place is
+ * cold after a sleep.
  *
  * When does the server's wait go on after the call returned?
  *	 - sem_wait: interrupted, or the wake-up was for something else (the flag
@@ -119,6 +121,12 @@ cprobe_latch_wait_goes_on(int result, int call_errno, int timeout_ms)
 			!cprobe_wait_begin(id, __builtin_frame_address(0))) \
 			return cprobe_original_##name args; \
 		result = cprobe_original_##name args; \
+		if (likely(result >= 0)) \
+		{ \
+			call_errno = 0; \
+			cprobe_wait_end(goes_on); \
+			return result; \
+		} \
 		call_errno = errno; \
 		cprobe_wait_end(goes_on); \
 		errno = call_errno; \
