@@ -1081,7 +1081,8 @@ CREATE FUNCTION @extschema@.pgstat_reports(
     OUT partial bigint,
     OUT postponed bigint,
     OUT lock_waits bigint,
-    OUT lock_wait_time double precision)
+    OUT lock_wait_time double precision,
+    OUT share double precision)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_pgstat_reports'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
@@ -1112,6 +1113,8 @@ COMMENT ON COLUMN @extschema@.pgstat_reports.lock_waits IS
 'Waits for the locks PgStatsDSA, PgStatsHash and PgStatsData. Exact.';
 COMMENT ON COLUMN @extschema@.pgstat_reports.lock_wait_time IS
 'Their total duration, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.pgstat_reports.share IS
+'Part of the time in which all processes were not idle that reporting took. Estimated: the time is exact, that of all processes comes from the samples of the view profile. NULL at other levels than full, and where no sample was taken.';
 
 CREATE FUNCTION @extschema@.pgstat_flushes(
     OUT kind text,
@@ -1119,7 +1122,8 @@ CREATE FUNCTION @extschema@.pgstat_flushes(
     OUT entries bigint,
     OUT lock_failures bigint,
     OUT flush_time double precision,
-    OUT max_time double precision)
+    OUT max_time double precision,
+    OUT share double precision)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_pgstat_flushes'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10;
@@ -1148,6 +1152,9 @@ COMMENT ON COLUMN @extschema@.pgstat_flushes.flush_time IS
 'Their total duration, waits for locks included, in ms. Exact.';
 COMMENT ON COLUMN @extschema@.pgstat_flushes.max_time IS
 'The longest one, in ms. Exact.';
+COMMENT ON COLUMN @extschema@.pgstat_flushes.share IS
+'Part of the time in which all processes were not idle that these flushes took. Estimated: their time is exact, that of all processes comes from the samples of the view profile. NULL where no sample was taken.';
+
 CREATE FUNCTION @extschema@.numa_refresh()
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'cprobe_numa_refresh'
@@ -1581,6 +1588,24 @@ COMMENT ON COLUMN @extschema@.perf_counters.updated_at IS
 'When the process last told: at most 10 ms before the end of its last transaction.';
 COMMENT ON COLUMN @extschema@.perf_counters.reason IS
 'Why counters are missing, or count in user mode only; NULL if all count.';
+
+CREATE FUNCTION @extschema@.cpu_profile(
+    seconds double precision DEFAULT 5,
+    frequency integer DEFAULT 99,
+    OUT backend_type text,
+    OUT stack text,
+    OUT samples bigint,
+    OUT share double precision,
+    OUT cpu_time double precision,
+    OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cprobe_cpu_profile'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE ROWS 1000;
+
+REVOKE ALL ON FUNCTION @extschema@.cpu_profile(double precision, integer) FROM PUBLIC;
+
+COMMENT ON FUNCTION @extschema@.cpu_profile(double precision, integer) IS
+'What all processes of the server but this one do on their CPUs in the next seconds, by a timer of perf_event that fires frequency times in each second of CPU time: backend_type, stack (folded: outermost first, ";" between, functions of the kernel end in _[k]), samples, share of all samples, cpu_time in ms, most samples first. Sampled. Rows without a stack tell by reason what is missing. Superusers only; takes as long as it says and can be cancelled. Errors: seconds outside of (0, 3600], frequency outside of [1, 10000].';
 
 CREATE FUNCTION @extschema@.attach()
 RETURNS text

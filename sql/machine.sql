@@ -56,6 +56,12 @@ SELECT count(*) AS "neither value nor reason" FROM contention_probe.machine_summ
 SELECT task_clock, reason FROM contention_probe.perf_counters
  WHERE pid = pg_backend_pid();
 
+-- A profile: its columns; either it has samples, or it says why not.
+SELECT pg_get_function_result('contention_probe.cpu_profile'::regproc),
+       pg_get_function_arguments('contention_probe.cpu_profile'::regproc);
+SELECT count(*) FILTER (WHERE (stack IS NULL) = (reason IS NULL)) AS unexplained
+  FROM contention_probe.cpu_profile(0.05);
+
 -- A reset.
 SELECT contention_probe.reset();
 SELECT count(*) AS handoffs FROM contention_probe.numa_handoffs;

@@ -89,6 +89,10 @@ foreach my $counter (qw(task_clock page_faults cycles node_load_misses))
 {
 	like($reasons, qr/\b$counter\b/, "$counter has a reason");
 }
+like(
+	$node->safe_psql('postgres',
+		'SELECT stack, samples, reason FROM contention_probe.cpu_profile(5)'),
+	qr/^\|\|not permitted/, 'a profile is one row that says why it is none');
 unlike(
 	slurp_file($node->logfile),
 	qr/WARNING|ERROR|not permitted/,

@@ -36,6 +36,7 @@ typedef struct CprobeElfFile
 {
 	int			fd;
 	uint64		bytes;
+	Elf64_Ehdr	header;
 	size_t		section_count;
 	Elf64_Shdr *sections;
 } CprobeElfFile;
@@ -139,7 +140,6 @@ static bool
 cprobe_elf_open(CprobeElfFile *file, const char *path)
 {
 	struct stat status;
-	Elf64_Ehdr	header;
 
 	memset(file, 0, sizeof(*file));
 	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -148,13 +148,14 @@ cprobe_elf_open(CprobeElfFile *file, const char *path)
 	if (fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode))
 	{
 		file->bytes = (uint64) status.st_size;
-		if (cprobe_elf_read_at(file, &header, sizeof(header), 0) &&
-			cprobe_elf_header_is_sound(&header))
+		if (cprobe_elf_read_at(file, &file->header, sizeof(file->header), 0) &&
+			cprobe_elf_header_is_sound(&file->header))
 		{
-			file->section_count = header.e_shnum;
+			file->section_count = file->header.e_shnum;
 			file->sections = (Elf64_Shdr *)
-				cprobe_elf_load(file, header.e_shnum * sizeof(Elf64_Shdr),
-								header.e_shoff);
+				cprobe_elf_load(file,
+								file->section_count * sizeof(Elf64_Shdr),
+								file->header.e_shoff);
 		}
 	}
 	if (file->sections != NULL)
@@ -174,8 +175,9 @@ cprobe_elf_section_of_type(const CprobeElfFile *file, uint32 type)
 	return NULL;
 }
 
-static bool
-cprobe_elf_has_id(const CprobeElfFile *file, const CprobeBuildId *id)
+/* None if the file has none. */
+static CprobeBuildId
+cprobe_elf_id(const CprobeElfFile *file)
 {
 	CprobeBuildId found = {0};
 
@@ -191,6 +193,14 @@ cprobe_elf_has_id(const CprobeElfFile *file, const CprobeBuildId *id)
 										&found);
 		cprobe_elf_free(notes);
 	}
+	return found;
+}
+
+static bool
+cprobe_elf_has_id(const CprobeElfFile *file, const CprobeBuildId *id)
+{
+	CprobeBuildId found = cprobe_elf_id(file);
+
 	return cprobe_build_id_equal(&found, id);
 }
 
@@ -358,26 +368,69 @@ cprobe_elf_read_starts(const CprobeElfFile *file,
 	}
 }
 
+static void
+cprobe_elf_read_code(const CprobeElfFile *file, CprobeElfFunctions *functions)
+{
+	size_t		count = file->header.e_phnum;
+	Elf64_Phdr *parts;
+
+	if (file->header.e_phentsize != sizeof(Elf64_Phdr))
+		return;
+	parts = (Elf64_Phdr *) cprobe_elf_load(file, count * sizeof(Elf64_Phdr),
+										   file->header.e_phoff);
+	if (parts == NULL)
+		return;
+	for (size_t i = 0; i < count; i++)
+	{
+		CprobeElfCode *code = &functions->code[functions->code_count];
+
+		if (parts[i].p_type != PT_LOAD || (parts[i].p_flags & PF_X) == 0 ||
+			functions->code_count == CPROBE_ELF_CODE_PARTS)
+			continue;
+		code->file_offset = parts[i].p_offset;
+		code->bytes = parts[i].p_filesz;
+		code->start = parts[i].p_vaddr;
+		functions->code_count++;
+	}
+	cprobe_elf_free(parts);
+}
+
 bool
 cprobe_elf_functions_read(const char *path, const CprobeBuildId *id,
 						  CprobeElfFunctions *functions)
 {
 	CprobeElfFile file;
+	CprobeBuildId found;
 	bool		is_it;
 
 	memset(functions, 0, sizeof(*functions));
 	if (!cprobe_elf_open(&file, path))
 		return false;
-	is_it = cprobe_elf_has_id(&file, id);
+	found = cprobe_elf_id(&file);
+	is_it = id == NULL || cprobe_build_id_equal(&found, id);
 	if (is_it)
 	{
+		cprobe_elf_read_code(&file, functions);
 		cprobe_elf_read_starts(&file, functions);
 		if (!cprobe_elf_read_symbols(&file, SHT_SYMTAB, functions) &&
-			!cprobe_elf_read_debug_file(id, functions))
+			!cprobe_elf_read_debug_file(&found, functions))
 			(void) cprobe_elf_read_symbols(&file, SHT_DYNSYM, functions);
 	}
 	cprobe_elf_close(&file);
 	return is_it;
+}
+
+uint64
+cprobe_elf_address(const CprobeElfFunctions *functions, uint64 file_offset)
+{
+	for (size_t i = 0; i < functions->code_count; i++)
+	{
+		const CprobeElfCode *code = &functions->code[i];
+
+		if (file_offset - code->file_offset < code->bytes)
+			return code->start + (file_offset - code->file_offset);
+	}
+	return file_offset;
 }
 
 const CprobeElfFunction *

@@ -33,12 +33,24 @@ typedef struct CprobeElfFunction
 	const char *name;
 } CprobeElfFunction;
 
+/* A part of the file that is mapped as code. */
+typedef struct CprobeElfCode
+{
+	uint64		file_offset;
+	uint64		bytes;
+	uint64		start;			/* ELF address */
+} CprobeElfCode;
+
+#define CPROBE_ELF_CODE_PARTS 4
+
 typedef struct CprobeElfFunctions
 {
 	size_t		count;
 	CprobeElfFunction *functions;	/* named ones, by start */
 	size_t		start_count;
 	uint64	   *starts;			/* of all functions, ascending */
+	size_t		code_count;
+	CprobeElfCode code[CPROBE_ELF_CODE_PARTS];
 } CprobeElfFunctions;
 
 /* Where debug packages put the files of stripped modules. */
@@ -46,11 +58,18 @@ typedef struct CprobeElfFunctions
 
 /*
  * Read a file's functions.  False, and none, if it cannot be read or has
- * another build id.
+ * another build id than the given one; NULL stands for whatever it has.
  */
 extern bool cprobe_elf_functions_read(const char *path,
 									  const CprobeBuildId *id,
 									  CprobeElfFunctions *functions);
+
+/*
+ * The ELF address of what lies in the file at an offset; the offset itself if
+ * it is not known to be code.
+ */
+extern uint64 cprobe_elf_address(const CprobeElfFunctions *functions,
+								 uint64 file_offset);
 
 /* The named function that holds an address, or NULL. */
 extern const CprobeElfFunction *cprobe_elf_function_find(const CprobeElfFunctions *functions,

@@ -60,8 +60,7 @@ cprobe_symbols_module(CprobeSymbols *symbols, uint32 number,
 	return functions;
 }
 
-/* Names are taken from files: only plain characters come through. */
-static void
+void
 cprobe_symbols_append_name(StringInfo text, const char *name)
 {
 	for (; *name != '\0'; name++)

@@ -15,6 +15,8 @@
 #ifndef CPROBE_SYMBOLS_H
 #define CPROBE_SYMBOLS_H
 
+#include "lib/stringinfo.h"
+
 /* What has been read of modules' files; lives as long as its memory context. */
 typedef struct CprobeSymbols CprobeSymbols;
 
@@ -29,5 +31,11 @@ extern CprobeSymbols *cprobe_symbols_begin(void);
  */
 extern char *cprobe_symbols_path(CprobeSymbols *symbols, const uint64 *frames,
 								 int depth);
+
+/*
+ * Append a name as part of a path.  Names are taken from files: only plain
+ * characters come through.
+ */
+extern void cprobe_symbols_append_name(StringInfo text, const char *name);
 
 #endif							/* CPROBE_SYMBOLS_H */

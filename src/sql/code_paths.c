@@ -20,6 +20,7 @@
 #include "probe/code_counts.h"
 #include "probe/snapshot.h"
 #include "probe/stats_flush.h"
+#include "sql/busy_time.h"
 #include "sql/rows.h"
 
 PG_FUNCTION_INFO_V1(cprobe_spinlocks);
@@ -31,8 +32,8 @@ PG_FUNCTION_INFO_V1(cprobe_pgstat_flushes);
 #define CPROBE_SPINLOCKS_COLUMNS 8
 #define CPROBE_WAL_INSERTION_COLUMNS 21
 #define CPROBE_WAL_INSERTION_HISTOGRAM_COLUMNS 4
-#define CPROBE_PGSTAT_REPORTS_COLUMNS 7
-#define CPROBE_PGSTAT_FLUSHES_COLUMNS 6
+#define CPROBE_PGSTAT_REPORTS_COLUMNS 8
+#define CPROBE_PGSTAT_FLUSHES_COLUMNS 7
 
 #define CPROBE_NS_PER_US 1000.0
 
@@ -307,6 +308,16 @@ cprobe_pgstat_lock_waits(void)
 	return sum;
 }
 
+/* What part of the time at work it was; NULL where no sample was taken. */
+static void
+cprobe_code_paths_put_share(CprobeRows *rows, uint64 time_ns, double busy_ns)
+{
+	if (busy_ns > 0)
+		cprobe_rows_put_float8(rows, (double) time_ns / busy_ns);
+	else
+		cprobe_rows_put_null(rows);
+}
+
 Datum
 cprobe_pgstat_reports(PG_FUNCTION_ARGS)
 {
@@ -324,6 +335,9 @@ cprobe_pgstat_reports(PG_FUNCTION_ARGS)
 	cprobe_code_paths_put_count(&rows, reports, CPROBE_REPORT_PARTIAL);
 	cprobe_code_paths_put_count(&rows, reports, CPROBE_REPORT_POSTPONED);
 	cprobe_code_paths_put_waits(&rows, &waits);
+	cprobe_code_paths_put_share(&rows, reports != NULL ?
+								reports[CPROBE_REPORT_NS] : 0, reports != NULL ?
+								cprobe_busy_time_ns() : 0);
 	cprobe_rows_end_row(&rows);
 	return (Datum) 0;
 }
@@ -332,8 +346,10 @@ Datum
 cprobe_pgstat_flushes(PG_FUNCTION_ARGS)
 {
 	CprobeRows	rows;
+	double		busy_ns;
 
 	cprobe_rows_begin(&rows, fcinfo, CPROBE_PGSTAT_FLUSHES_COLUMNS);
+	busy_ns = cprobe_busy_time_ns();
 	for (int kind = CPROBE_STATS_KIND_FIRST; kind <= CPROBE_STATS_KIND_LAST; kind++)
 	{
 		CprobeFlush flush;
@@ -348,6 +364,7 @@ cprobe_pgstat_flushes(PG_FUNCTION_ARGS)
 		cprobe_rows_put_int8(&rows, flush.lock_failures);
 		cprobe_rows_put_ms(&rows, (double) flush.time_ns);
 		cprobe_rows_put_ms(&rows, (double) flush.max_ns);
+		cprobe_code_paths_put_share(&rows, flush.time_ns, busy_ns);
 		cprobe_rows_end_row(&rows);
 	}
 	return (Datum) 0;

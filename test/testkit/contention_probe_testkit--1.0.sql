@@ -129,6 +129,20 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION tk_fill_shared_memory() IS
 'take all spare room of main shared memory, for good; bytes taken';
 
+CREATE FUNCTION tk_burn(ms int)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_burn(int) IS
+'use that much CPU time in the function testkit_burn_cpu; what it was in ms';
+
+CREATE FUNCTION tk_hold_stats(relation regclass, ms int)
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_hold_stats(regclass, int) IS
+'hold the lock of a relation''s entry in the cumulative statistics';
+
+REVOKE ALL ON FUNCTION tk_burn(int) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_hold_stats(regclass, int) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_fill_shared_memory() FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_hold(text, text, int, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_wait_on(text, text, bool) FROM PUBLIC;

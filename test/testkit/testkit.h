@@ -60,6 +60,9 @@ typedef struct CprobeTestLock
 extern CprobeTestLock testkit_lock_locate(const char *name);
 extern void testkit_lock_forget(CprobeTestLock *lock);
 
+/* A function that a profile can name. */
+extern uint64 testkit_burn_cpu(uint64 seed);
+
 /* Address that pg_shmem_allocations counts offsets from. */
 extern char *testkit_shmem_start(void);
 
