@@ -1102,7 +1102,7 @@ COMMENT ON VIEW @extschema@.pgstat_reports IS
 COMMENT ON COLUMN @extschema@.pgstat_reports.calls IS
 'Calls of pgstat_report_stat, at the end of transactions. Exact. NULL at other levels than full.';
 COMMENT ON COLUMN @extschema@.pgstat_reports."time" IS
-'Their total duration, in ms. Exact. NULL at other levels than full.';
+'Total duration of those that handed something over, from their first entry on, in ms. Exact. NULL at other levels than full.';
 COMMENT ON COLUMN @extschema@.pgstat_reports.forced IS
 'Of these, those that were asked to wait for locks. Exact. NULL at other levels than full.';
 COMMENT ON COLUMN @extschema@.pgstat_reports.partial IS

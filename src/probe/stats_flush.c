@@ -32,6 +32,19 @@ static CprobeFlushStatic cprobe_flush_static[CPROBE_STATS_KINDS];
 /* See cprobe_stats_flush_failures. */
 static uint64 cprobe_flush_failures = 0;
 
+/* When the first flush of the report began; 0 = none since it began. */
+static uint64 cprobe_flush_first_ns = 0;
+
+static inline uint64
+cprobe_flush_begin(void)
+{
+	uint64		now_ns = cprobe_clock_now_ns();
+
+	if (cprobe_flush_first_ns == 0)
+		cprobe_flush_first_ns = now_ns;
+	return now_ns;
+}
+
 /* Cost: two looks at the clock and some atomics, about 100 ns a flush. */
 static void
 cprobe_flush_account(int kind, bool failed, uint64 begin_ns)
@@ -72,7 +85,7 @@ cprobe_flush_pending_hook(PgStat_EntryRef *ref, bool nowait)
 
 	if (!cprobe_enabled)
 		return cprobe_flush_pending[kind] (ref, nowait);
-	begin_ns = cprobe_clock_now_ns();
+	begin_ns = cprobe_flush_begin();
 	flushed = cprobe_flush_pending[kind] (ref, nowait);
 	cprobe_flush_account(kind, !flushed, begin_ns);
 	return flushed;
@@ -89,7 +102,7 @@ cprobe_flush_static_of(int kind, bool nowait)
 
 	if (!cprobe_enabled)
 		return cprobe_flush_static[kind] (nowait);
-	begin_ns = cprobe_clock_now_ns();
+	begin_ns = cprobe_flush_begin();
 	failed = cprobe_flush_static[kind] (nowait);
 	cprobe_flush_account(kind, failed, begin_ns);
 	return failed;
@@ -220,6 +233,18 @@ uint64
 cprobe_stats_flush_failures(void)
 {
 	return cprobe_flush_failures;
+}
+
+void
+cprobe_stats_flush_begin_report(void)
+{
+	cprobe_flush_first_ns = 0;
+}
+
+uint64
+cprobe_stats_flush_end_report(void)
+{
+	return cprobe_flush_first_ns;
 }
 
 CprobeFlush

@@ -53,6 +53,13 @@ extern bool cprobe_stats_flush_counts(int kind);
 /* Flushes that this process has given up, ever. Hook context. */
 extern uint64 cprobe_stats_flush_failures(void);
 
+/*
+ * A report begins, and ends: when its first flush began, 0 if there was none.
+ * Hook context.
+ */
+extern void cprobe_stats_flush_begin_report(void);
+extern uint64 cprobe_stats_flush_end_report(void);
+
 /* Counters of a kind since the last reset. Any process. */
 extern CprobeFlush cprobe_stats_flush_read(int kind);
 

@@ -141,6 +141,20 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION tk_hold_stats(regclass, int) IS
 'hold the lock of a relation''s entry in the cumulative statistics';
 
+CREATE FUNCTION tk_wal_record_cost(rounds int, bytes int)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_wal_record_cost(int, int) IS
+'ns for a WAL record with a payload of so many bytes';
+
+CREATE FUNCTION tk_report_cost(relation regclass, rounds int)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION tk_report_cost(regclass, int) IS
+'ns for a report of the statistics of one table';
+
+REVOKE ALL ON FUNCTION tk_wal_record_cost(int, int) FROM PUBLIC;
+REVOKE ALL ON FUNCTION tk_report_cost(regclass, int) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_burn(int) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_hold_stats(regclass, int) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tk_fill_shared_memory() FROM PUBLIC;
