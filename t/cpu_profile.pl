@@ -128,12 +128,15 @@ SKIP:
 		SET statement_timeout = 300;
 		SELECT count(*) FROM contention_probe.cpu_profile(60)});
 	like($err, qr/statement timeout/, 'it can be cancelled');
+	$profiler->query_safe("SET statement_timeout = 300");
 	$profiler->query_safe(q{
 		DO $$ BEGIN
-			SET LOCAL statement_timeout = 300;
 			PERFORM contention_probe.cpu_profile(60);
-		EXCEPTION WHEN query_canceled THEN NULL;
+		EXCEPTION WHEN query_canceled THEN
+			CREATE TEMP TABLE cancelled ();
 		END $$});
+	is($profiler->query_safe("SELECT to_regclass('cancelled')"),
+		'cancelled', 'in a block that goes on');
 	is(left_over($profiler_pid), '0 0', 'and leaves nothing behind');
 }
 
