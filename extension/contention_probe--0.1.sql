@@ -389,7 +389,7 @@ COMMENT ON COLUMN @extschema@.backends.lock IS
 COMMENT ON COLUMN @extschema@.backends.lock_mode IS
 'exclusive, shared, share exclusive, or until free: it waits for the release without acquiring.';
 COMMENT ON COLUMN @extschema@.backends.blocker_pid IS
-'A process that says it holds the lock (it sleeps as well), else the one that last woke a waiter of it. NULL if neither is known, or without pg_read_all_stats.';
+'A process that holds the lock, at the level full as it says, at other levels if it sleeps as well; else the one that last woke a waiter of it. NULL if neither is known, or without pg_read_all_stats.';
 
 CREATE FUNCTION @extschema@.history(
     OUT sampled_at timestamptz,
@@ -402,7 +402,9 @@ CREATE FUNCTION @extschema@.history(
     OUT wait_event text,
     OUT lock text,
     OUT lock_mode text,
-    OUT blocker_pid integer)
+    OUT blocker_pid integer,
+    OUT cpu integer,
+    OUT node integer)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cprobe_history'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10000;
@@ -441,6 +443,10 @@ COMMENT ON COLUMN @extschema@.history.lock_mode IS
 'exclusive, shared, share exclusive, or until free: it waited for the release without acquiring.';
 COMMENT ON COLUMN @extschema@.history.blocker_pid IS
 'A process that says it holds the lock then, else the one that last woke a waiter of it. NULL if neither is known, or without pg_read_all_stats.';
+COMMENT ON COLUMN @extschema@.history.cpu IS
+'CPU on which it ran, or on which it went to sleep. NULL if not known.';
+COMMENT ON COLUMN @extschema@.history.node IS
+'NUMA node of that CPU. NULL if not known.';
 
 CREATE FUNCTION @extschema@.profile(
     OUT backend_type text,

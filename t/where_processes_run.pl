@@ -20,7 +20,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = start_testkit('places',
-	conf => "contention_probe.machine_interval = 10ms\n");
+	conf => "contention_probe.machine_interval = 10ms\n"
+	  . "contention_probe.history_interval = 10ms\n");
 
 # The first CPUs of two cores that this program may use.
 my ($allowed) = slurp_file('/proc/self/status') =~ /^Cpus_allowed_list:\s+(\S+)/m;
@@ -104,6 +105,25 @@ is( $node->safe_psql(
 		  FROM contention_probe.lwlocks WHERE lock = 'testkit[0]'"),
 	'2|0|0',
 	'none of the lock between nodes or siblings');
+
+# The history knows where each of them was, running or asleep.
+foreach my $ran (
+	[ 'waits', "SELECT pg_sleep(0.3)" ],
+	[ 'runs', 'SELECT count(*) FROM generate_series(1, 3000000)' ])
+{
+	my ($how, $statement) = @$ran;
+
+	$node->safe_psql('postgres', 'SELECT contention_probe.reset()');
+	until_true($node, "SELECT NOT EXISTS (SELECT FROM contention_probe.history)");
+	$two->query_safe($statement);
+	is( $node->safe_psql(
+			'postgres', "SELECT DISTINCT h.cpu, h.node = c.node
+			  FROM contention_probe.history AS h
+			  JOIN contention_probe.cpu_topology AS c USING (cpu)
+			 WHERE h.pid = $two_pid"),
+		"$cpus[1]|t",
+		"the history tells the CPU of one that $how");
+}
 
 # 3. Two that run on one core while the other has nobody.
 my $burn = 'SELECT count(*) FROM generate_series(1, 100000000) AS g,

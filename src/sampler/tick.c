@@ -26,6 +26,8 @@
 #include "utils/wait_event.h"
 
 #include "machine/clock.h"
+#include "machine/process_times.h"
+#include "machine/topology.h"
 #include "probe/activity.h"
 #include "probe/blockers.h"
 #include "probe/lock_account.h"
@@ -129,7 +131,8 @@ cprobe_history_row_pack(const CprobeHistoryRow *row, CprobeRingRow *packed)
 	packed->words[4] = row->info | ((uint64) row->mode << 32) |
 		((uint64) row->has_page << 40);
 	packed->words[5] = row->lock;
-	packed->words[6] = (uint64) row->blocker_pid;
+	packed->words[6] = (uint64) (uint32) row->blocker_pid |
+		((uint64) (row->cpu + 1) << 32);
 	memcpy(&packed->words[7], row->page.words, sizeof(row->page.words));
 }
 
@@ -147,7 +150,8 @@ cprobe_history_row_unpack(const CprobeRingRow *packed)
 		.mode = (CprobeLockMode) ((packed->words[4] >> 32) & 0xFF),
 		.has_page = ((packed->words[4] >> 40) & 1) != 0,
 		.lock = packed->words[5],
-		.blocker_pid = (int) packed->words[6],
+		.blocker_pid = (int) (uint32) packed->words[6],
+		.cpu = (int) (packed->words[6] >> 32) - 1,
 	};
 
 	memcpy(row.page.words, &packed->words[7], sizeof(row.page.words));
@@ -305,8 +309,26 @@ cprobe_tick_count(CprobeTickProcess *process)
 		cprobe_tick_bump(process->samples);
 }
 
+/*
+ * Where a busy process is: one that sleeps in a hook noted it when it went to
+ * sleep; of others the kernel tells.
+ */
+static int
+cprobe_tick_cpu(uint32 number, const CprobeTickProcess *process)
+{
+	CprobeProcessStat stat;
+
+	if ((process->sequence & 1) != 0)
+		return (int) pg_atomic_read_u32(&cprobe_slot_get(number)->cpu) - 1;
+	if (!cprobe_process_stat_read(process->pid, &stat) ||
+		stat.cpu >= CPROBE_MAX_CPUS)
+		return -1;
+	return stat.cpu;
+}
+
 static void
-cprobe_tick_record(const CprobeTickProcess *process, TimestampTz now)
+cprobe_tick_record(uint32 number, const CprobeTickProcess *process,
+				   TimestampTz now)
 {
 	CprobeActivity activity;
 	CprobeRingRow packed;
@@ -320,6 +342,7 @@ cprobe_tick_record(const CprobeTickProcess *process, TimestampTz now)
 		.mode = process->wait.mode,
 		.has_page = process->wait.has_page,
 		.page = process->wait.page,
+		.cpu = cprobe_tick_cpu(number, process),
 	};
 
 	if (cprobe_activity_read(process->activity_index, &activity) &&
@@ -384,7 +407,7 @@ cprobe_tick_look(uint32 number, const CprobeTick *tick)
 	if (process->wait.lock != 0)
 		cprobe_tick_look_at_lock(process, tick);
 	if (tick->history && !process->idle)
-		cprobe_tick_record(process, tick->now);
+		cprobe_tick_record(number, process, tick->now);
 }
 
 /* Is the process with a number in the same idle wait as last time? */

@@ -54,6 +54,7 @@ typedef struct CprobeHistoryRow
 	bool		has_page;		/* it is a page's content lock */
 	CprobePage	page;
 	int			blocker_pid;	/* 0 = not known */
+	int			cpu;			/* on which it ran or ran last, -1 = not known */
 } CprobeHistoryRow;
 
 extern void cprobe_history_row_pack(const CprobeHistoryRow *row,

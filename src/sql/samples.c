@@ -12,6 +12,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "machine/topology.h"
 #include "probe/region.h"
 #include "sampler/tick.h"
 #include "sql/lock_text.h"
@@ -20,8 +21,17 @@
 PG_FUNCTION_INFO_V1(cprobe_history);
 PG_FUNCTION_INFO_V1(cprobe_profile);
 
-#define CPROBE_HISTORY_COLUMNS 11
+#define CPROBE_HISTORY_COLUMNS 13
 #define CPROBE_PROFILE_COLUMNS 6
+
+static void
+cprobe_history_put_number(CprobeRows *rows, int number)
+{
+	if (number >= 0)
+		cprobe_rows_put_int4(rows, number);
+	else
+		cprobe_rows_put_null(rows);
+}
 
 static void
 cprobe_history_put_row(CprobeRows *rows, const CprobeHistoryRow *row)
@@ -47,6 +57,8 @@ cprobe_history_put_row(CprobeRows *rows, const CprobeHistoryRow *row)
 		cprobe_rows_put_text(rows, cprobe_lock_mode_name(row->mode));
 	}
 	cprobe_rows_put_pid(rows, rows->all_stats ? row->blocker_pid : 0);
+	cprobe_history_put_number(rows, row->cpu);
+	cprobe_history_put_number(rows, cprobe_cpu_node(row->cpu));
 	cprobe_rows_end_row(rows);
 }
 
