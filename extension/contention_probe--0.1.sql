@@ -444,9 +444,9 @@ COMMENT ON COLUMN @extschema@.history.lock_mode IS
 COMMENT ON COLUMN @extschema@.history.blocker_pid IS
 'A process that says it holds the lock then, else the one that last woke a waiter of it. NULL if neither is known, or without pg_read_all_stats.';
 COMMENT ON COLUMN @extschema@.history.cpu IS
-'CPU on which it ran, or on which it went to sleep. NULL if not known.';
+'CPU on which it ran, or on which it went to sleep. Sampled. NULL if not known.';
 COMMENT ON COLUMN @extschema@.history.node IS
-'NUMA node of that CPU. NULL if not known.';
+'NUMA node of that CPU. Sampled. NULL if not known.';
 
 CREATE FUNCTION @extschema@.profile(
     OUT backend_type text,
