@@ -31,10 +31,15 @@
  */
 #define CPROBE_TRAMPOLINE_REACH_BYTES (UINT64CONST(1) << 30)
 
-/* One function's part: the way to its replacement, and the way back. */
-#define CPROBE_TRAMPOLINE_BYTES 256
-#define CPROBE_WAY_BACK_OFFSET 16
-#define CPROBE_NEAR_OFFSET CPROBE_NEAR_GIVE_UP_BYTES
+/*
+ * One function's part: the way to its replacement, the way back, and the
+ * caller's code.  Where a push stays, the byte before the first or the last
+ * takes it back, and the jump leads there.
+ */
+#define CPROBE_TRAMPOLINE_BYTES 320
+#define CPROBE_WAY_TO_OFFSET 16
+#define CPROBE_WAY_BACK_OFFSET 32
+#define CPROBE_NEAR_OFFSET (CPROBE_WAY_TO_OFFSET + CPROBE_NEAR_GIVE_UP_BYTES)
 
 #define CPROBE_OPCODE_JUMP 0xE9
 #define CPROBE_JUMP_DISTANCE_OFFSET 1
@@ -45,11 +50,11 @@ static const uint8 cprobe_jump_through[] = {0xFF, 0x25, 0x00, 0x00, 0x00, 0x00};
 /* endbr64; four bytes of nothing on processors that do not know it. */
 static const uint8 cprobe_landing[] = {0xF3, 0x0F, 0x1E, 0xFA};
 
-StaticAssertDecl(sizeof(cprobe_jump_through) + sizeof(void *) <=
-				 CPROBE_WAY_BACK_OFFSET,
+StaticAssertDecl(CPROBE_WAY_TO_OFFSET + sizeof(cprobe_jump_through) +
+				 sizeof(void *) <= CPROBE_WAY_BACK_OFFSET,
 				 "the way to the replacement fits");
 StaticAssertDecl(CPROBE_WAY_BACK_OFFSET + sizeof(cprobe_landing) +
-				 CPROBE_RELOCATED_MAX_BYTES + CPROBE_JUMP_BYTES <=
+				 CPROBE_RELOCATED_MAX_BYTES + CPROBE_JUMP_BYTES <
 				 CPROBE_NEAR_OFFSET,
 				 "the way back fits");
 StaticAssertDecl(CPROBE_NEAR_OFFSET + CPROBE_NEAR_MAX_BYTES +
@@ -220,11 +225,14 @@ static bool
 cprobe_detour_build(CprobeDetour *detour, const CprobeFunction *function,
 					const CprobeFunction *text, uint8 *trampoline)
 {
+	uint8	   *way_to = trampoline + CPROBE_WAY_TO_OFFSET;
 	uint8	   *back = trampoline + CPROBE_WAY_BACK_OFFSET;
-	uint8	   *place;
+	uint8	   *entry;
 
-	memcpy(trampoline, cprobe_jump_through, sizeof(cprobe_jump_through));
-	memcpy(trampoline + sizeof(cprobe_jump_through), &detour->replacement,
+	way_to[-1] = CPROBE_OPCODE_POP_FRAME;
+	trampoline[CPROBE_NEAR_OFFSET - 1] = CPROBE_OPCODE_POP_FRAME;
+	memcpy(way_to, cprobe_jump_through, sizeof(cprobe_jump_through));
+	memcpy(way_to + sizeof(cprobe_jump_through), &detour->replacement,
 		   sizeof(detour->replacement));
 	memcpy(back, cprobe_landing, sizeof(cprobe_landing));
 	if (!cprobe_detour_write_way_back(detour, function,
@@ -234,15 +242,15 @@ cprobe_detour_build(CprobeDetour *detour, const CprobeFunction *function,
 		!cprobe_detour_write_near(detour, function,
 								  trampoline + CPROBE_NEAR_OFFSET))
 		return false;
-	place = (uint8 *) function->bytes + detour->relocated.skipped_bytes;
-	if (cprobe_relocate_is_entered(text, (uint64) place,
+	entry = (uint8 *) function->bytes + detour->relocated.skipped_bytes;
+	if (cprobe_relocate_is_entered(text, (uint64) entry,
 								   detour->relocated.displaced_bytes))
 	{
 		strlcpy(detour->reason, "other code jumps into its first instructions",
 				CPROBE_DETOUR_REASON_BYTES);
 		return false;
 	}
-	detour->place = place;
+	detour->place = entry + detour->relocated.kept_bytes;
 	return true;
 }
 
@@ -266,10 +274,11 @@ static void
 cprobe_detour_patch(CprobeDetour *detour, uint8 *trampoline)
 {
 	uint8		jump[CPROBE_JUMP_BYTES];
-	const uint8 *target = trampoline;
+	const uint8 *target = trampoline + (detour->near_code.start != NULL ?
+										CPROBE_NEAR_OFFSET :
+										CPROBE_WAY_TO_OFFSET) -
+	detour->relocated.kept_bytes;
 
-	if (detour->near_code.start != NULL)
-		target += CPROBE_NEAR_OFFSET;
 	if (!cprobe_detour_write_jump(jump, detour->place, target))
 	{
 		cprobe_detour_refuse(detour, "there is no free memory near it");

@@ -6,8 +6,9 @@
  * Separate because it knows code and memory and nothing of PostgreSQL: which
  * functions are redirected to what is the caller's business.
  *
- * The first five bytes of a function become a jump to the replacement, by
- * way of a few bytes that lie within reach.  What stood there is worked out
+ * The first five bytes of a function, behind an endbr64 or a "push %rbp" that
+ * stay, become a jump to the replacement, by way of a few bytes that lie within
+ * reach; these take the push back first.  What stood there is worked out
  * for another place (relocate.h) and followed by a jump to the rest: that is
  * the address through which the replacement calls the function.
  *

@@ -132,7 +132,8 @@ static bool
 cprobe_relocate_displace(const CprobeFunction *function, uint64 address,
 						 CprobeRelocated *relocated, char *reason)
 {
-	while (relocated->displaced_bytes < CPROBE_JUMP_BYTES)
+	while (relocated->displaced_bytes <
+		   relocated->kept_bytes + CPROBE_JUMP_BYTES)
 	{
 		ZydisDecodedInstruction instruction;
 		size_t		offset = relocated->skipped_bytes +
@@ -214,6 +215,9 @@ cprobe_relocate(const CprobeFunction *function, uint64 address,
 	if (function->byte_count >= CPROBE_ENDBR64_BYTES &&
 		memcmp(function->bytes, cprobe_endbr64, CPROBE_ENDBR64_BYTES) == 0)
 		relocated->skipped_bytes = CPROBE_ENDBR64_BYTES;
+	else if (function->byte_count > 0 &&
+			 function->bytes[0] == CPROBE_OPCODE_PUSH_FRAME)
+		relocated->kept_bytes = 1;
 	return cprobe_relocate_displace(function, address, relocated, reason) &&
 		cprobe_relocate_check_rest(function, relocated, reason);
 }

@@ -14,7 +14,10 @@
  * the function back into them, a displacement that no longer fits.
  *
  * A leading endbr64 is not part of them: it stays where it is, for indirect
- * calls, and the jump stands behind it.
+ * calls, and the jump stands behind it.  A leading "push %rbp" stays as well,
+ * so that a uprobe at the entry does no harm: the kernel runs the instruction
+ * that is in the file there, and goes on behind it.  The jump then leads to
+ * code that has to take the push back.
  *
  * Knows x86-64 and nothing of PostgreSQL.  Does not throw or allocate.
  *
@@ -28,8 +31,15 @@
 /* Bytes of the jump that overwrites a function's start. */
 #define CPROBE_JUMP_BYTES 5
 
-/* The longest instruction is 15 bytes; the last one may begin in the 5th. */
-#define CPROBE_RELOCATED_MAX_BYTES (CPROBE_JUMP_BYTES - 1 + 15)
+/* "push %rbp" and what takes it back, "pop %rbp": one byte each. */
+#define CPROBE_OPCODE_PUSH_FRAME 0x55
+#define CPROBE_OPCODE_POP_FRAME 0x5D
+
+/*
+ * The longest instruction is 15 bytes; the last one may begin in the 5th, or
+ * in the 6th behind a push that stays.
+ */
+#define CPROBE_RELOCATED_MAX_BYTES (1 + CPROBE_JUMP_BYTES - 1 + 15)
 
 /* A function as it is in memory or in a file. */
 typedef struct CprobeFunction
@@ -42,7 +52,9 @@ typedef struct CprobeFunction
 typedef struct CprobeRelocated
 {
 	size_t		skipped_bytes;	/* endbr64 that stays: 0 or 4 */
-	size_t		displaced_bytes;	/* whole instructions, at least a jump */
+	size_t		kept_bytes;		/* push that stays, but is displaced too: 0, 1 */
+	size_t		displaced_bytes;	/* whole instructions, a jump behind the
+									 * kept */
 	size_t		code_bytes;		/* of code[], as many as were displaced */
 	uint8		code[CPROBE_RELOCATED_MAX_BYTES];
 } CprobeRelocated;

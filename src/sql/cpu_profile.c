@@ -233,6 +233,22 @@ cprobe_profile_type(CprobeCpuProfile *profile, const char *name)
 	return place;
 }
 
+/* With a smaller ring, from now on, where memory to lock runs out. */
+static int
+cprobe_profile_open(CprobeCpuProfile *profile, CprobeProfiled *process)
+{
+	int			error;
+
+	for (;;)
+	{
+		error = cprobe_cpu_samples_open(&process->samples, &profile->sampling,
+										process->pid);
+		if (error != ENOMEM || profile->sampling.ring_pages == 1)
+			return error;
+		profile->sampling.ring_pages /= 2;
+	}
+}
+
 static void
 cprobe_profile_add(CprobeCpuProfile *profile, CprobeProfiled *process, int pid,
 				   const char *type_name)
@@ -241,8 +257,7 @@ cprobe_profile_add(CprobeCpuProfile *profile, CprobeProfiled *process, int pid,
 
 	process->pid = pid;
 	process->type = cprobe_profile_type(profile, type_name);
-	error = cprobe_cpu_samples_open(&process->samples, &profile->sampling,
-									pid);
+	error = cprobe_profile_open(profile, process);
 	if (error == 0 || error == ESRCH)
 		return;
 	if (profile->refused++ == 0)
@@ -406,6 +421,15 @@ cprobe_profile_put_path(CprobeRows *rows, const CprobeCpuProfile *profile,
 	pfree(text.data);
 }
 
+/* Why a process could not be sampled. */
+static const char *
+cprobe_profile_reason(int error)
+{
+	if (error == ENOMEM)
+		return "no more memory may be locked (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)";
+	return cprobe_perf_reason(error);
+}
+
 static void
 cprobe_profile_put_missing(CprobeRows *rows, const CprobeCpuProfile *profile)
 {
@@ -417,9 +441,7 @@ cprobe_profile_put_missing(CprobeRows *rows, const CprobeCpuProfile *profile)
 	if (profile->refused > 0)
 		cprobe_profile_put_reason(rows, psprintf("%llu processes could not be sampled: %s",
 												 (unsigned long long) profile->refused,
-												 profile->refusal == ENOMEM ?
-												 "no more memory may be locked (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)" :
-												 cprobe_perf_reason(profile->refusal)), -1);
+												 cprobe_profile_reason(profile->refusal)), -1);
 	if (profile->lost > 0)
 		cprobe_profile_put_reason(rows, "lost: they came faster than they were read",
 								  (int64) profile->lost);
@@ -484,7 +506,7 @@ cprobe_cpu_profile(PG_FUNCTION_ARGS)
 	error = cprobe_profile_try(&sampling);
 	if (error != 0)
 	{
-		cprobe_profile_put_reason(&rows, cprobe_perf_reason(error), -1);
+		cprobe_profile_put_reason(&rows, cprobe_profile_reason(error), -1);
 		return (Datum) 0;
 	}
 	context = AllocSetContextCreate(CurrentMemoryContext,

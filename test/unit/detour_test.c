@@ -9,10 +9,13 @@
  */
 #include "postgres.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "patch/detour.h"
@@ -57,6 +60,19 @@ __asm__(".globl short_function\n"
 		"	xorl %eax, %eax\n"
 		"	ret\n"
 		".size short_function, .-short_function\n");
+
+/* Begins as the server's functions do, which keep frame pointers. */
+extern int	framed_function(int a);
+
+__asm__(".globl framed_function\n"
+		".type framed_function, @function\n"
+		"framed_function:\n"
+		"	pushq %rbp\n"
+		"	movq %rsp, %rbp\n"
+		"	leal 1(%rdi), %eax\n"
+		"	popq %rbp\n"
+		"	ret\n"
+		".size framed_function, .-framed_function\n");
 
 /*
  * Code to be copied: counts in the first word of its data while the second is
@@ -234,9 +250,91 @@ test_near(void)
 				  "code of another form is refused: %s", near.reason);
 }
 
+static int	(*framed_original) (int);
+static int	traps;
+
+static int
+framed_hook(int a)
+{
+	hits++;
+	return framed_original(a) + 100;
+}
+
+/*
+ * What the kernel does at a uprobe: it runs the instruction that is in the
+ * file, which is the push, and goes on behind it.
+ */
+static void
+run_push(int number, siginfo_t * info, void *context)
+{
+	greg_t	   *registers = ((ucontext_t *) context)->uc_mcontext.gregs;
+
+	(void) number;
+	(void) info;
+	traps++;
+	registers[REG_RSP] -= (greg_t) sizeof(greg_t);
+	memcpy((void *) registers[REG_RSP], &registers[REG_RBP], sizeof(greg_t));
+}
+
+static void
+write_text(uint8 *place, uint8 byte)
+{
+	uintptr_t	page = (uintptr_t) place & ~(uintptr_t) 4095;
+
+	if (mprotect((void *) page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+		abort();
+	*place = byte;
+	if (mprotect((void *) page, 4096, PROT_READ | PROT_EXEC) != 0)
+		abort();
+}
+
+/* A function's push stays, for whoever sets a probe at the entry. */
+static void
+test_probe_at_entry(bool near)
+{
+	CprobeDetour framed = {
+		.symbol = "framed_function",
+		.replacement = (void *) framed_hook,
+		.original = (void **) &framed_original,
+	};
+	struct sigaction action = {.sa_sigaction = run_push,.sa_flags = SA_SIGINFO};
+	uint8	   *entry = (uint8 *) framed_function;
+	int			plus = near ? 0 : 100;
+
+	if (near)
+		framed.near_code = (CprobeNearCode)
+	{
+		near_start, near_end, near_data
+	};
+	near_data[0] = 0;
+	near_data[1] = 1;
+	hits = 0;
+	traps = 0;
+	cprobe_detours_install(&framed, 1);
+	cprobe_tap_ok(framed.status == CPROBE_DETOUR_ACTIVE && *entry == 0x55,
+				  "a function keeps its push (%s)", framed.reason);
+	cprobe_tap_equal((uint64) framed_function(1), (uint64) (2 + plus),
+					 "and is redirected");
+	sigaction(SIGTRAP, &action, NULL);
+	write_text(entry, 0xCC);
+	cprobe_tap_equal((uint64) framed_function(2), (uint64) (3 + plus),
+					 "so it is with a probe at its entry");
+	near_data[1] = 0;
+	cprobe_tap_equal((uint64) framed_function(3), 104,
+					 "by the replacement as well");
+	write_text(entry, 0x55);
+	cprobe_tap_ok(traps == 2 && hits == (near ? 1 : 3) &&
+				  near_data[0] == (near ? 2 : 0),
+				  "each call by way of its hook");
+	cprobe_tap_ok(cprobe_detours_remove(&framed, 1) &&
+				  framed_function(1) == 2, "and it is put back");
+}
+
 int
 main(void)
 {
+	test_probe_at_entry(false);
+	test_probe_at_entry(true);
 	test_near();
 	test_cycle(1);
 	test_cycle(2);
