@@ -15,6 +15,7 @@
 #include "utils/wait_event.h"
 
 #include "probe/activity.h"
+#include "probe/hooks.h"
 #include "probe/lock_check.h"
 #include "probe/slot.h"
 #include "probe/wal_insert_locks.h"
@@ -92,6 +93,7 @@ cprobe_queue_ask(void)
 		CprobeQueueMember *member = &cprobe_queue_members[i];
 		uint16		tranche;
 
+		cprobe_slot_fetch_pulse_ahead(i);
 		member->tranche = 0;
 		member->lock = 0;
 		/* In a hooked wait: one look at what the tick looks at anyway. */
@@ -307,9 +309,19 @@ cprobe_queue_visit_areas(void)
 	}
 }
 
+/* Does every process say itself what it waits for? */
+static bool
+cprobe_queue_all_are_hooked(void)
+{
+	return cprobe_region_is_preloaded() &&
+		cprobe_hook_get(CPROBE_HOOK_SEM_WAIT)->state == CPROBE_HOOK_ACTIVE;
+}
+
 void
 cprobe_queue_locks_look(void)
 {
+	if (cprobe_queue_all_are_hooked())
+		return;
 	cprobe_queue_ask();
 	if (cprobe_queue_unfound == 0)
 		return;

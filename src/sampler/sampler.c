@@ -162,11 +162,19 @@ cprobe_sampler_follow_reset(void)
 	cprobe_sampler_epoch = epoch;
 }
 
-static void
-cprobe_sampler_account_cpu(void)
-{
-	uint64		cpu_ns = cprobe_clock_process_cpu_ns();
+/* Its own CPU time is a system call away: not at each look. */
+#define CPROBE_SAMPLER_ACCOUNT_NS (100 * CPROBE_NS_PER_MS_INT)
 
+static void
+cprobe_sampler_account_cpu(uint64 now_ns)
+{
+	static uint64 due_ns = 0;
+	uint64		cpu_ns;
+
+	if (now_ns < due_ns)
+		return;
+	due_ns = now_ns + CPROBE_SAMPLER_ACCOUNT_NS;
+	cpu_ns = cprobe_clock_process_cpu_ns();
 	cprobe_sampler_add(&cprobe_region->sampler.cpu_ns,
 					   cpu_ns - cprobe_last_cpu_ns);
 	cprobe_last_cpu_ns = cpu_ns;
@@ -228,7 +236,7 @@ cprobe_sampler_tick_if_due(void)
 		cprobe_sampler_add(&cprobe_region->sampler.ticks, 1);
 		cprobe_sampler_look_at_machine(now_ns);
 	}
-	cprobe_sampler_account_cpu();
+	cprobe_sampler_account_cpu(now_ns);
 }
 
 /* Sleep until the next look, a signal, or the end. */

@@ -443,6 +443,7 @@ cprobe_tick_run(bool history)
 	cprobe_queue_locks_look();
 	for (uint32 i = 0; i < cprobe_region->slot_count; i++)
 	{
+		cprobe_slot_fetch_pulse_ahead(i);
 		if (i % CPROBE_TICK_IDLE_TICKS != cprobe_tick_turn &&
 			cprobe_tick_still_idle(i))
 			cprobe_tick_bump(cprobe_tick_idles[i].samples);
