@@ -188,15 +188,6 @@ CONF
 	cluster_client "$1" createdb bench
 }
 
-# cluster_copy FROM TO: of a cluster that is not running.
-cluster_copy()
-{
-	cp -a "$CPROBE_WORK/$1" "$CPROBE_WORK/$2"
-	sed -i "s|^unix_socket_directories = .*|unix_socket_directories = '$CPROBE_WORK/$2'|" \
-		"$CPROBE_WORK/$2/data/postgresql.conf"
-	BENCH_CLUSTERS+=("$2")
-}
-
 # cluster_configure NAME LINE...: the settings of this benchmark, from the
 # next start on.
 cluster_configure()
