@@ -413,12 +413,17 @@ typedef struct CprobeServerArea
 	data, page_lsn, flags, page_images, top_xid_included
 #endif
 
-/* 18: a process's count of full WAL buffers moved to the usage counters. */
+/*
+ * 18: a process's count of full WAL buffers moved to the usage counters, to
+ * which the leader of a parallel query adds what its workers have counted.
+ */
 #if PG_VERSION_NUM >= 180000
 #include "executor/instrument.h"
+#define CPROBE_WAL_BUFFERS_FULL_IS_OWN 0
 #define CPROBE_WAL_BUFFERS_FULL_COUNT() ((uint64) pgWalUsage.wal_buffers_full)
 #else
 #include "pgstat.h"
+#define CPROBE_WAL_BUFFERS_FULL_IS_OWN 1
 #define CPROBE_WAL_BUFFERS_FULL_COUNT() \
 	((uint64) PendingWalStats.wal_buffers_full)
 #endif

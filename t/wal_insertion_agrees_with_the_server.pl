@@ -21,6 +21,7 @@ wal_buffers = 64kB
 bgwriter_lru_maxpages = 0
 wal_writer_delay = 10s
 checkpoint_timeout = 1h
+wal_log_hints = on
 });
 
 if ($node->safe_psql('postgres',
@@ -105,6 +106,37 @@ foreach my $fraction (0, 1)
 		"a record that was made twice counts once, timed $fraction ($want)");
 }
 $session->query_safe('RESET contention_probe.timed_fraction');
+
+# Workers of a parallel query write page images for the hints that they set, and
+# the leader adds their counters to its own.  pg_stat_wal counts these twice
+# therefore; how far the log has grown tells the truth.
+sub wal_position
+{
+	return $node->safe_psql('postgres',
+		"SELECT pg_current_wal_insert_lsn() - '0/0'");
+}
+
+$session->query_safe(q(CREATE TABLE hinted AS SELECT i, repeat('x', 500) AS t
+	FROM generate_series(1, 20000) i));
+flushed();
+$node->safe_psql('postgres', 'CHECKPOINT');
+@probe_before = probe();
+my $grown = -wal_position();
+$session->query_safe("SET $_")
+  foreach 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
+  'min_parallel_table_scan_size = 0', 'parallel_leader_participation = off';
+$session->query_safe('SELECT count(*) FROM hinted');
+flushed();
+$grown += wal_position();
+@probe_after = probe();
+my ($records, $images, $bytes, $full) =
+  map { $probe_after[$_] - $probe_before[$_] } 0 .. 3;
+cmp_ok($images, '>', 1000, 'hints of parallel workers are page images');
+is_within($bytes, 0.97 * $grown, 1.001 * $grown,
+	"their bytes are those that the log has grown by ($grown)");
+cmp_ok($records, '>=', $images, 'each is a record, and 19 adds some');
+is_within($full, $grown / 8192 / 2, $grown / 8192 + 20,
+	'buffers were full at most once for each page of the log');
 
 # Times: estimated, but more than nothing and less than what the client saw.
 is( $node->safe_psql(

@@ -132,7 +132,7 @@ cprobe_slot_pulse(uint32 number)
  * Who goes through all of them calls this for each, and does not wait for
  * memory then.
  */
-#define CPROBE_PULSES_AHEAD 16
+#define CPROBE_PULSES_AHEAD 48
 
 static inline void
 cprobe_slot_fetch_pulse_ahead(uint32 number)

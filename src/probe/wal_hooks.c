@@ -104,14 +104,28 @@ cprobe_wal_time(uint64 *wal, uint64 begin_ns)
 }
 
 /*
- * Count what is only known behind a record.  The server's counter of full
- * buffers starts anew when the process reports its statistics.
+ * Count what the server's counter of full buffers has grown by since it was
+ * last looked at.  Up to 17 it starts anew when the process reports.
+ */
+static inline void
+cprobe_wal_settle_full(uint64 *wal)
+{
+	uint64		full = CPROBE_WAL_BUFFERS_FULL_COUNT();
+
+	if (likely(full == cprobe_wal_full_seen))
+		return;
+	wal[CPROBE_WAL_BUFFERS_FULL] += full > cprobe_wal_full_seen ?
+		full - cprobe_wal_full_seen : full;
+	cprobe_wal_full_seen = full;
+}
+
+/*
+ * Count what was not known yet when the last record was counted.  A counter of
+ * full buffers that others add to is only looked at around an insertion.
  */
 static inline void
 cprobe_wal_settle(uint64 *wal)
 {
-	uint64		full = CPROBE_WAL_BUFFERS_FULL_COUNT();
-
 	/* Not inserted: the server makes it anew, and calls again at once. */
 	if (unlikely(pgWalUsage.wal_records == cprobe_wal_open_records))
 	{
@@ -120,12 +134,8 @@ cprobe_wal_settle(uint64 *wal)
 		wal[CPROBE_WAL_FULL_PAGE_IMAGES] -= cprobe_wal_open_images;
 	}
 	cprobe_wal_open_records = -1;
-	if (unlikely(full != cprobe_wal_full_seen))
-	{
-		wal[CPROBE_WAL_BUFFERS_FULL] += full > cprobe_wal_full_seen ?
-			full - cprobe_wal_full_seen : full;
-		cprobe_wal_full_seen = full;
-	}
+	if (CPROBE_WAL_BUFFERS_FULL_IS_OWN)
+		cprobe_wal_settle_full(wal);
 }
 
 static inline void
@@ -138,7 +148,10 @@ cprobe_wal_count(uint64 *wal, uint64 bytes, uint64 images)
 	wal[CPROBE_WAL_BYTES] += bytes;
 }
 
-/* One that is timed, has page images, or comes after something special. */
+/*
+ * One that is timed, has page images, comes after something special, or behind
+ * which the full buffers must be counted at once.
+ */
 static pg_noinline XLogRecPtr
 cprobe_wal_insert_special(CPROBE_WAL_INSERT_ARGS)
 {
@@ -149,6 +162,7 @@ cprobe_wal_insert_special(CPROBE_WAL_INSERT_ARGS)
 	if (wal == NULL)
 		return cprobe_wal_insert(CPROBE_WAL_INSERT_PASS);
 	cprobe_wal_settle(wal);
+	cprobe_wal_full_seen = CPROBE_WAL_BUFFERS_FULL_COUNT();
 	cprobe_wal_count(wal, ((XLogRecord *) data->data)->xl_tot_len,
 					 (uint64) page_images);
 	wal[CPROBE_WAL_FULL_PAGE_IMAGES] += (uint64) page_images;
@@ -165,6 +179,7 @@ cprobe_wal_insert_special(CPROBE_WAL_INSERT_ARGS)
 	if (begin_ns != 0 && pgWalUsage.wal_records != cprobe_wal_open_records)
 		cprobe_wal_time(wal, begin_ns);
 	cprobe_wal_settle(wal);
+	cprobe_wal_settle_full(wal);
 	return end;
 }
 
@@ -176,7 +191,8 @@ cprobe_wal_insert_special(CPROBE_WAL_INSERT_ARGS)
 static XLogRecPtr
 cprobe_wal_insert_hook(CPROBE_WAL_INSERT_ARGS)
 {
-	if (unlikely(cprobe_code_mine == NULL ||
+	if (unlikely(!CPROBE_WAL_BUFFERS_FULL_IS_OWN ||
+				 cprobe_code_mine == NULL ||
 				 cprobe_code_mine != cprobe_wal_block ||
 				 MyBackendType != cprobe_wal_type ||
 				 !cprobe_wal_reports || cprobe_wal_countdown <= 1 ||

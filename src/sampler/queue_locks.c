@@ -309,8 +309,7 @@ cprobe_queue_visit_areas(void)
 	}
 }
 
-/* Does every process say itself what it waits for? */
-static bool
+bool
 cprobe_queue_all_are_hooked(void)
 {
 	return cprobe_region_is_preloaded() &&

@@ -31,6 +31,9 @@
 /* Allocate. May throw. */
 extern void cprobe_queue_locks_init(void);
 
+/* Does every process of this server say itself what it waits for? */
+extern bool cprobe_queue_all_are_hooked(void);
+
 /* Find the locks of all processes that wait for one and are not hooked. */
 extern void cprobe_queue_locks_look(void);
 

@@ -62,8 +62,17 @@ typedef struct CprobeTickProcess
 typedef struct CprobeTickIdle
 {
 	uint32		sequence;		/* of that wait; even = look in full */
+	bool		free;			/* nobody had the number, and sequence is what
+								 * the last owner left */
 	pg_atomic_uint64 *samples;	/* its profile counter */
 } CprobeTickIdle;
+
+/*
+ * A number that nobody has is looked at once in so many ticks, and when its
+ * pulse has moved: that is the first wait of a new process.  Only where all
+ * processes are hooked.
+ */
+#define CPROBE_TICK_FREE_TICKS 10
 
 /*
  * An idle process is looked at in full once in so many ticks all the same: one
@@ -382,10 +391,16 @@ cprobe_tick_look(uint32 number, const CprobeTick *tick)
 	uint32		info;
 
 	idle->sequence = 0;
+	idle->free = false;
 	if (pid == 0 || pid == MyProcPid)
 	{
 		process->pid = 0;
 		cprobe_outside_end(number);
+		if (cprobe_queue_all_are_hooked())
+		{
+			idle->sequence = pg_atomic_read_u32(&pulse->wait_sequence);
+			idle->free = true;
+		}
 		return;
 	}
 	if (unlikely(process->pid != pid) && !cprobe_tick_identify(process, pid))
@@ -410,13 +425,26 @@ cprobe_tick_look(uint32 number, const CprobeTick *tick)
 		cprobe_tick_record(number, process, tick->now);
 }
 
+/* Does nobody have the number, as last time? */
+static inline bool
+cprobe_tick_still_free(uint32 number)
+{
+	const CprobeTickIdle *idle = &cprobe_tick_idles[number];
+
+	return idle->free &&
+		number % CPROBE_TICK_FREE_TICKS !=
+		cprobe_tick_turn % CPROBE_TICK_FREE_TICKS &&
+		pg_atomic_read_u32(&cprobe_slot_pulse(number)->wait_sequence) ==
+		idle->sequence;
+}
+
 /* Is the process with a number in the same idle wait as last time? */
 static inline bool
 cprobe_tick_still_idle(uint32 number)
 {
 	uint32		sequence = cprobe_tick_idles[number].sequence;
 
-	return (sequence & 1) != 0 &&
+	return (sequence & 1) != 0 && !cprobe_tick_idles[number].free &&
 		pg_atomic_read_u32(&cprobe_slot_pulse(number)->wait_sequence) == sequence;
 }
 
@@ -447,7 +475,7 @@ cprobe_tick_run(bool history)
 		if (i % CPROBE_TICK_IDLE_TICKS != cprobe_tick_turn &&
 			cprobe_tick_still_idle(i))
 			cprobe_tick_bump(cprobe_tick_idles[i].samples);
-		else
+		else if (!cprobe_tick_still_free(i))
 			cprobe_tick_look(i, &tick);
 	}
 	cprobe_tick_turn = (cprobe_tick_turn + 1) % CPROBE_TICK_IDLE_TICKS;
