@@ -29,10 +29,11 @@ TAP_TESTS = 1
 endif
 
 PG_CONFIG ?= pg_config
-# Call paths lead through our hooks on the executor.
-PG_CFLAGS = -fno-omit-frame-pointer
+# Call paths lead through our hooks on the executor.  What the library refers to
+# in itself is not looked up through tables, which are cold after a sleep.
+PG_CFLAGS = -fno-omit-frame-pointer -fno-semantic-interposition
 PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -I$(srcdir)/src
-SHLIB_LINK = -lZydis
+SHLIB_LINK = -lZydis -Wl,-Bsymbolic
 EXTRA_CLEAN = tmp_check_regress $(wildcard src/*.bc src/*/*.bc)
 
 # LLVM bitcode is of no use to a profiler and doubles the build.

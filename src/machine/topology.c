@@ -11,6 +11,9 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#if defined(__has_include) && __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
 #include <unistd.h>
 
 #include "machine/topology.h"
@@ -21,6 +24,23 @@
 int			cprobe_node_count = 1;
 int			cprobe_core_count = 0;
 CprobeCpuPlace cprobe_cpu_places[CPROBE_MAX_CPUS];
+const volatile uint32 *cprobe_cpu_word = NULL;
+
+/* glibc has registered the area with the kernel since 2.35. */
+static void
+cprobe_cpu_word_find(void)
+{
+#if defined(__x86_64__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 35)
+	char	   *thread;
+
+	if (__rseq_size == 0)
+		return;
+__asm__("movq %%fs:0, %0":"=r"(thread));
+	cprobe_cpu_word = &((struct rseq *) (thread + __rseq_offset))->cpu_id;
+#endif
+#endif
+}
 
 /* Read a number of a list; moves content behind it. */
 static bool
@@ -274,6 +294,7 @@ cprobe_cpu_places_init(void)
 {
 	static CprobeTopology topology;
 
+	cprobe_cpu_word_find();
 	if (!cprobe_topology_read(&topology, CPROBE_SYSFS))
 	{
 		for (int cpu = 0; cpu < CPROBE_MAX_CPUS; cpu++)

@@ -96,14 +96,21 @@ extern CprobeCpuPlace cprobe_cpu_places[CPROBE_MAX_CPUS];
 extern void cprobe_cpu_places_init(void);
 
 /*
- * The CPU that the caller runs on, -1 if not known.  From the C library's
- * restartable sequence area (a load), or the vDSO.  Hook context; keeps errno
+ * Where the kernel keeps the number of the CPU for the main thread (restartable
+ * sequences); NULL where it does not.  Set by cprobe_cpu_places_init.
+ */
+extern const volatile uint32 *cprobe_cpu_word;
+
+/*
+ * The CPU that the caller runs on, -1 if not known.  A load, or else a call of
+ * the C library.  Main thread.  Hook context; keeps errno
  * where the kernel has the call, which it has since 2.6.19.
  */
 static inline int
 cprobe_cpu_now(void)
 {
-	int			cpu = sched_getcpu();
+	int			cpu = cprobe_cpu_word != NULL ? (int) *cprobe_cpu_word :
+	sched_getcpu();
 
 	return likely((unsigned int) cpu < CPROBE_MAX_CPUS) ? cpu : -1;
 }

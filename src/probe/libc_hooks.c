@@ -49,11 +49,11 @@ struct io_uring;
 struct io_uring_cqe;
 struct __kernel_timespec;
 
-/* Class of the wait event that is set now. */
+/* Class of the wait event of the call that is being timed. */
 static inline uint32
 cprobe_event_class(void)
 {
-	return *(volatile uint32 *) my_wait_event_info & 0xFF000000;
+	return cprobe_wait_local.timed_info & 0xFF000000;
 }
 
 /* Did the wake-up that ended a semaphore's sleep leave the wait unfinished? */
@@ -85,7 +85,7 @@ cprobe_sem_wakeup_absorbed(void)
 static bool
 cprobe_sleep_goes_on(int result, int timeout_ms)
 {
-	return *(volatile uint32 *) my_wait_event_info == WAIT_EVENT_PG_SLEEP &&
+	return cprobe_wait_local.timed_info == WAIT_EVENT_PG_SLEEP &&
 		result != 0 &&
 		cprobe_wait_call_age_ns() + CPROBE_NS_PER_MS <
 		timeout_ms * CPROBE_NS_PER_MS;
@@ -212,7 +212,8 @@ CPROBE_DEFINE_DELAY_HOOK(CPROBE_HOOK_NANOSLEEP, int, nanosleep,
  */
 CPROBE_DEFINE_HOOK(CPROBE_HOOK_READ, ssize_t, read,
 				   (int fd, void *buffer, size_t bytes), (fd, buffer, bytes),
-				   cprobe_event_class() == PG_WAIT_IO, CPROBE_INTERRUPTED)
+				   (*(volatile uint32 *) my_wait_event_info & 0xFF000000) == PG_WAIT_IO,
+				   CPROBE_INTERRUPTED)
 
 CPROBE_DEFINE_HOOK(CPROBE_HOOK_PREAD, ssize_t, pread,
 				   (int fd, void *buffer, size_t bytes, off_t offset),

@@ -123,7 +123,20 @@ typedef struct CprobeSharedSampler
 
 typedef struct CprobeSharedRegion
 {
+	/*
+	 * What every wait looks at comes first, in one cache line.
+	 *
+	 * The reset: see the protocol above.  epoch starts at 1.  reset_at_ns is
+	 * on the clock of clock.h and is stored before the epoch: a wait that
+	 * began earlier counts with the part behind it only.
+	 */
+	pg_atomic_uint32 epoch;
+	pg_atomic_uint32 reset_pid; /* who is resetting, 0 = nobody */
+	pg_atomic_uint64 reset_at_ns;
+	pg_atomic_uint64 stats_since;	/* TimestampTz of the same moment */
+
 	/* Immutable after startup. */
+	Size		histograms_offset;
 	Size		total_bytes;
 	uint32		slot_count;		/* one for each process number */
 	Size		slot_bytes;		/* distance between slots */
@@ -131,7 +144,6 @@ typedef struct CprobeSharedRegion
 	Size		pulses_offset;
 	Size		departed_offset;
 	Size		departed_hits_offset;
-	Size		histograms_offset;
 	Size		queries_offset;
 	Size		query_events_offset;
 	Size		locks_offset;
@@ -151,16 +163,6 @@ typedef struct CprobeSharedRegion
 	Size		perf_offset;
 	Size		outside_waits_offset;
 	CprobeSharedEventIndex events;
-
-	/*
-	 * The reset: see the protocol above.  epoch starts at 1.  reset_at_ns is
-	 * on the clock of clock.h and is stored before the epoch: a wait that
-	 * began earlier counts with the part behind it only.
-	 */
-	pg_atomic_uint32 epoch;
-	pg_atomic_uint32 reset_pid; /* who is resetting, 0 = nobody */
-	pg_atomic_uint64 reset_at_ns;
-	pg_atomic_uint64 stats_since;	/* TimestampTz of the same moment */
 
 	CprobeSharedSampler sampler;
 

@@ -24,8 +24,12 @@
 #include "probe/usage.h"
 #include "probe/wait.h"
 
+/* Of most machines' caches. */
+#define CPROBE_LINE_BYTES 64
+
 bool		cprobe_enabled = true;
-bool		cprobe_wait_is_open = false;
+
+CprobeWaitLocal cprobe_wait_local pg_attribute_aligned(CPROBE_LINE_BYTES);
 
 /* The wait that this process is in, or the last one. */
 typedef struct CprobeWait
@@ -43,10 +47,7 @@ typedef struct CprobeWait
 	CprobeStack stack;
 } CprobeWait;
 
-static CprobeWait cprobe_wait;
-
-/* Between start and end, in the call. */
-static bool cprobe_wait_busy = false;
+static CprobeWait cprobe_wait pg_attribute_aligned(CPROBE_LINE_BYTES);
 
 /*
  * A wait for a heavyweight lock in the middle of which another one began: the
@@ -230,9 +231,6 @@ cprobe_wait_open_stack(void *frame)
 		cprobe_stack_open(&cprobe_wait.stack, cprobe_wait.event, frame);
 }
 
-/* The frame is that of the hook that runs now: the path can still be taken. */
-static bool cprobe_wait_frame_is_live = false;
-
 static void
 cprobe_wait_close_stack(uint32 epoch, uint64 duration_ns)
 {
@@ -240,7 +238,7 @@ cprobe_wait_close_stack(uint32 epoch, uint64 duration_ns)
 
 	if (stack->words == 0 && cprobe_wait_is_io(cprobe_wait.info))
 	{
-		if (duration_ns >= CPROBE_STACK_IO_MIN_NS && cprobe_wait_frame_is_live)
+		if (duration_ns >= CPROBE_STACK_IO_MIN_NS && cprobe_wait_local.frame_is_live)
 			cprobe_stack_open(stack, cprobe_wait.event, cprobe_wait.frame);
 		else
 			cprobe_stack_open_without_path(stack, cprobe_wait.event);
@@ -330,7 +328,7 @@ cprobe_wait_close_stale(void)
 {
 	CprobeSharedSlot *slot = cprobe_slot_mine();
 
-	if (slot == NULL || cprobe_wait_busy)
+	if (slot == NULL || cprobe_wait_local.busy)
 		return;
 	while (cprobe_wait_is_open && !cprobe_wait_lock_is_pending())
 		cprobe_wait_close(slot);
@@ -406,25 +404,21 @@ cprobe_wait_open(CprobeSharedSlot *slot, uint32 info, void *frame)
 /* More than that is no work of ours: the process lost its CPU in the middle. */
 #define CPROBE_COST_MAX_NS 20000
 
-static uint32 cprobe_cost_hits;
-static bool cprobe_cost_measured;	/* this hit is being measured */
-static uint64 cprobe_cost_mark_ns;
-static uint64 cprobe_cost_first_half_ns;
 
 static inline void
 cprobe_cost_begin(void)
 {
-	cprobe_cost_measured = cprobe_cost_hits++ % CPROBE_COST_SAMPLE == 0;
-	if (unlikely(cprobe_cost_measured))
-		cprobe_cost_mark_ns = cprobe_clock_now_ns();
+	cprobe_wait_local.cost_measured = cprobe_wait_local.cost_hits++ % CPROBE_COST_SAMPLE == 0;
+	if (unlikely(cprobe_wait_local.cost_measured))
+		cprobe_wait_local.cost_mark_ns = cprobe_clock_now_ns();
 }
 
 static inline void
 cprobe_cost_pause(void)
 {
-	if (unlikely(cprobe_cost_measured))
-		cprobe_cost_first_half_ns = cprobe_clock_now_ns() -
-			cprobe_cost_mark_ns;
+	if (unlikely(cprobe_wait_local.cost_measured))
+		cprobe_wait_local.cost_first_half_ns = cprobe_clock_now_ns() -
+			cprobe_wait_local.cost_mark_ns;
 }
 
 static inline void
@@ -432,10 +426,10 @@ cprobe_cost_end(CprobeSharedSlot *slot)
 {
 	uint64		cost_ns;
 
-	if (likely(!cprobe_cost_measured))
+	if (likely(!cprobe_wait_local.cost_measured))
 		return;
-	cost_ns = cprobe_cost_first_half_ns + cprobe_clock_now_ns() -
-		cprobe_cost_mark_ns;
+	cost_ns = cprobe_wait_local.cost_first_half_ns + cprobe_clock_now_ns() -
+		cprobe_wait_local.cost_mark_ns;
 	if (cost_ns > CPROBE_COST_MAX_NS)
 		return;
 	cprobe_counter_add(&slot->hits[CPROBE_TALLY_COST_NS], cost_ns);
@@ -452,12 +446,14 @@ cprobe_wait_start(CprobeHookId hook, uint32 info, void *frame)
 	 * they belong to the wait that is being timed.  If the stack is higher
 	 * than that call's frame, it was left by a long jump and is over.
 	 */
-	if (unlikely(cprobe_wait_busy) && (char *) frame < (char *) cprobe_wait.frame)
+	if (unlikely(cprobe_wait_local.busy) && (char *) frame < (char *) cprobe_wait.frame)
 		return false;
 	slot = cprobe_slot_mine();
 	if (slot == NULL)
 		return false;
-	cprobe_wait_busy = true;
+	cprobe_wait_local.busy = true;
+	cprobe_wait_local.timed_info = info;
+	cprobe_wait_local.slot = slot;
 	cprobe_cost_begin();
 	if (unlikely(cprobe_wait_is_open))
 		cprobe_wait_leave(slot, info, frame);
@@ -480,22 +476,17 @@ cprobe_wait_call_age_ns(void)
 void
 cprobe_wait_end(bool unfinished)
 {
-	CprobeSharedSlot *slot = cprobe_slot_mine();
+	CprobeSharedSlot *slot = cprobe_wait_local.slot;
 
 	cprobe_wait.returned_ns = cprobe_clock_now_ns();
-	if (slot != NULL)
-	{
-		cprobe_cost_mark_ns = cprobe_wait.returned_ns;
-		cprobe_machine_see_cpu(slot);
-		cprobe_wait_frame_is_live = true;
-		if (!unfinished)
-			cprobe_wait_close(slot);
-		cprobe_wait_frame_is_live = false;
-		cprobe_cost_end(slot);
-	}
-	else
-		cprobe_wait_is_open = false;
-	cprobe_wait_busy = false;
+	cprobe_wait_local.cost_mark_ns = cprobe_wait.returned_ns;
+	cprobe_machine_see_cpu(slot);
+	cprobe_wait_local.frame_is_live = true;
+	if (!unfinished)
+		cprobe_wait_close(slot);
+	cprobe_wait_local.frame_is_live = false;
+	cprobe_cost_end(slot);
+	cprobe_wait_local.busy = false;
 }
 
 /* One wait without the sleep, on private memory. */

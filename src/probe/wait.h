@@ -19,13 +19,39 @@
 
 #include "utils/wait_event.h"
 
+#include "compat.h"
 #include "probe/hooks.h"
 
 /* GUC contention_probe.enabled */
 extern bool cprobe_enabled;
 
-/* A wait is open between two calls of its loop. */
-extern bool cprobe_wait_is_open;
+/*
+ * What the hooks of this process look at in each wait, in one cache line: after
+ * a sleep every line is one to wait for.
+ */
+typedef struct CprobeWaitLocal
+{
+	bool		is_open;		/* a wait has begun and is not counted yet */
+	bool		busy;			/* between start and end, in the call */
+	bool		frame_is_live;	/* the wait's frame is that of the hook that
+								 * runs now: the path can still be taken */
+	bool		cost_measured;	/* this hit is being measured */
+	uint32		cost_hits;
+
+	/*
+	 * The event of the call that is being timed.  The server's own word for
+	 * it lies in shared memory, cold as well; the server only writes there
+	 * after a sleep, and does not wait for it.
+	 */
+	uint32		timed_info;
+	struct CprobeSharedSlot *slot;	/* in which it is being timed */
+	uint64		cost_mark_ns;
+	uint64		cost_first_half_ns;
+} CprobeWaitLocal;
+
+extern CPROBE_HIDDEN CprobeWaitLocal cprobe_wait_local;
+
+#define cprobe_wait_is_open cprobe_wait_local.is_open
 
 /*
  * A hooked call is about to sleep under the wait event info, which is not 0.
