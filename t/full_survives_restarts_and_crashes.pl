@@ -49,7 +49,8 @@ like($first, qr/^\d\d\|t\|t$/, 'the hooks on code are set, and count');
 my %seen;
 foreach my $round (1 .. 50)
 {
-	$node->restart($round % 2 == 0 ? 'fast' : 'immediate');
+	$node->stop($round % 2 == 0 ? 'fast' : 'immediate');
+	$node->start;
 	$seen{ state_of_hooks() }++;
 }
 is_deeply(\%seen, { $first => 50 }, 'so they are after each of 50 restarts');
