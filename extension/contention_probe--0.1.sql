@@ -1611,7 +1611,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE ROWS 1000;
 REVOKE ALL ON FUNCTION @extschema@.cpu_profile(double precision, integer) FROM PUBLIC;
 
 COMMENT ON FUNCTION @extschema@.cpu_profile(double precision, integer) IS
-'What all processes of the server but this one do on their CPUs in the next seconds, by a timer of perf_event that fires frequency times in each second of CPU time: backend_type, stack (folded: outermost first, ";" between, functions of the kernel end in _[k]), samples, share of all samples, cpu_time in ms, most samples first. Sampled. Rows without a stack tell by reason what is missing. Superusers only; takes as long as it says and can be cancelled. Errors: seconds outside of (0, 3600], frequency outside of [1, 10000].';
+'What all processes of the server but this one do on their CPUs in the next seconds, by a timer of perf_event that fires frequency times in each second of CPU time: backend_type, stack (folded: outermost first, ";" between, functions of the kernel end in _[k]), samples, share of all samples, cpu_time in ms, most samples first. Sampled. Rows without a stack tell by reason what is missing. Superusers only; takes as long as it says and can be cancelled. Meanwhile each switch between processes costs more, in virtual machines several microseconds. Errors: seconds outside of (0, 3600], frequency outside of [1, 10000].';
 
 CREATE FUNCTION @extschema@.attach()
 RETURNS text

@@ -12,7 +12,9 @@
  * at each time for processes that have come or gone.  What it holds is freed
  * with the memory context, however the function ends.
  *
- * Caveats.  A process that begins and ends between two looks, 50 ms or less,
+ * Caveats.  The kernel starts and stops the timer each time that a process
+ * gets or leaves a CPU, which costs microseconds in virtual machines.  A process
+ * that begins and ends between two looks, 50 ms or less,
  * is not seen.  Where the kernel lets ordinary users only look at user mode,
  * samples that fall into the kernel are missing from the total as well.  The
  * caller of a function that keeps no frame pointer, such as many of the C
