@@ -138,6 +138,21 @@ cmp_ok($records, '>=', $images, 'each is a record, and 19 adds some');
 is_within($full, $grown / 8192 / 2, $grown / 8192 + 20,
 	'buffers were full at most once for each page of the log');
 
+# What happens while measuring is off does not count when it is on again, in
+# the same transaction, before the process has reported anything.
+@probe_before = probe();
+$session->query_safe($_)
+  foreach 'BEGIN', 'SET contention_probe.enabled = off',
+  'UPDATE hinted SET i = i', 'SET contention_probe.enabled = on',
+  'UPDATE hinted SET i = i WHERE i = 1', 'COMMIT';
+flushed();
+@probe_after = probe();
+foreach my $i (0, 3)
+{
+	cmp_ok($probe_after[$i] - $probe_before[$i],
+		'<', 200, "$names[$i] of while it was off are left out");
+}
+
 # Times: estimated, but more than nothing and less than what the client saw.
 is( $node->safe_psql(
 		'postgres', q(

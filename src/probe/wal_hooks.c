@@ -65,7 +65,11 @@ cprobe_wal_find(void)
 	CprobeSharedCode *mine = cprobe_code_mine;
 
 	if (mine == NULL && (mine = cprobe_code_find()) == NULL)
+	{
+		/* What happens until it is measured again does not count. */
+		cprobe_wal_block = NULL;
 		return NULL;
+	}
 	if (cprobe_wal_block == NULL)
 		cprobe_wal_full_seen = CPROBE_WAL_BUFFERS_FULL_COUNT();
 	cprobe_wal_block = mine;

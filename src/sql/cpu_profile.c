@@ -154,16 +154,14 @@ cprobe_profile_add_frame(CprobeCpuProfile *profile, CprobeProfilePath *path,
 static void
 cprobe_profile_end_path(CprobeCpuProfile *profile, CprobeProfilePath *path)
 {
-	uint64		root;
+	if (path->length > 0)
+	{
+		uint64		root = path->frames[path->length - 1];
 
-	if (path->length == 0)
-		root = CPROBE_PROFILE_UNKNOWN;
-	else
-		root = path->frames[path->length - 1];
-	if (path->length > 0 && (root == CPROBE_PROFILE_CUT ||
-							 root == CPROBE_PROFILE_UNKNOWN ||
-							 cprobe_profile_names_is_main(profile->names, root)))
-		return;
+		if (root == CPROBE_PROFILE_CUT || root == CPROBE_PROFILE_UNKNOWN ||
+			cprobe_profile_names_is_main(profile->names, root))
+			return;
+	}
 	path->frames[path->length++] = CPROBE_PROFILE_UNKNOWN;
 }
 
